@@ -218,7 +218,7 @@ setup(
         "rlds_kit.studio": [f"page/**/*.{end}" for end in ("css", "html", "js", "md", "mjs", "svg", "txt")],
         **{
             f"rlds_kit.tfds_builders.{dataset}": ["*.md", "*.bib", "*.txt", "*.tsv", "checkpoints/*.npz"]
-            for dataset in ("atari_agents", "atari_human")  # what TFDS looks for beside a builder, and what was learned
+            for dataset in ("atari_agents", "atari_human")  # files that TFDS expects, and learned policies
         },
     },
     ext_modules=[] if pure else native,

@@ -1,6 +1,6 @@
 """The program `rlds-kit`: its own commands, and the commands that other rooms add.
 
-Nothing of a command is imported before it is called, so that `rlds-kit --help` is quick.
+A command is imported only when it is called, so that `rlds-kit --help` is fast.
 """
 
 import click
@@ -21,5 +21,5 @@ def main() -> None:
     rlds-kit info data/pong
     rlds-kit verify data/pong
 
-    Exit codes: 0 all is well; 1 something is wrong, or could not be done; 2 the command line is.
+    Exit codes: 0 success; 1 problems were found, or the command failed; 2 the command line is wrong.
     """  # noqa: D301  the backspace disables wrapping

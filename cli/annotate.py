@@ -21,18 +21,22 @@ COLLECTORS_LAYER: Final = "collectors"
 @click.command("annotate")
 @click.argument("dataset", type=click.Path())
 @click.argument("layer", required=False)
-@click.option("--source", help="The author: a person, a program. Needed to add and to retract.")
+@click.option("--source", help="The author: a person, a program. Required to add and to retract.")
 @click.option("--episode", "episodes", multiple=True, help="Number or id of an episode; may be given several times.")
 @click.option("--steps", metavar="FIRST[:END]", help="A step, or steps up to but without END. Without it: the episode.")
 @click.option("--tag", "tags", multiple=True, help="Add a label; may be given several times.")
 @click.option("--note", "notes", multiple=True, help="Add a text; may be given several times.")
-@click.option("--reward", type=float, help="State what reward each of the steps deserves.")
-@click.option("--return", "episode_return", type=float, help="State what return the episode deserves.")
-@click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="How sure that is.")
+@click.option("--reward", type=float, help="Add a reward for each of the steps.")
+@click.option("--return", "episode_return", type=float, help="Add a return for the episode.")
+@click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Of the source.")
 @click.option(
-    "--with", "collectors", multiple=True, metavar="NAME", help="Count: score, inside_out, ...; layer: collectors."
+    "--with",
+    "collectors",
+    multiple=True,
+    metavar="NAME",
+    help="Add a number per step: score, inside_out, ...; layer: collectors.",
 )
-@click.option("--retract", "retracted", multiple=True, metavar="ID", help="Take an annotation back.")
+@click.option("--retract", "retracted", multiple=True, metavar="ID", help="Retract an annotation.")
 @click.option("--history", is_flag=True, help="List retracted annotations and retractions too.")
 @executor_options("With --with: processes, or their number on Ray or Beam.  [default: the cores of the machine]")
 @json_option
@@ -53,13 +57,14 @@ def annotate_command(  # noqa: PLR0913  one for each option
     workers: int | None,
     address: str,
     as_json: bool,
-    **additions: Any,  # what to add, by option
+    **additions: Any,  # the annotation to add, by option
 ) -> None:
-    """Add tags, notes, rewards and returns to recorded episodes, take them back, or list them.
+    """Add tags, notes, rewards and returns to recorded episodes, retract them, or list them.
 
-    What is added goes to LAYER, beside the recorded data, which are not touched; others may annotate at the same time.
-    Without anything to add, what there is is listed, of LAYER or of all layers. --with counts in each step of all or of
-    the chosen episodes, in parallel: the fields collector_NAME of the layer, for `Dataset.as_amended`.
+    New annotations are stored in LAYER, beside the recorded data, which do not change; several users may annotate at
+    the same time. Without a new annotation, the existing ones of LAYER, or of all layers, are listed. --with computes a
+    number for each step of all or of the selected episodes, in parallel, and adds it as the field collector_NAME of the
+    layer, for `Dataset.as_amended`.
 
     \b
     rlds-kit annotate data/pong review --source anna --episode 3 --steps 10:20 --tag crash

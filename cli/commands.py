@@ -1,8 +1,8 @@
 """Finds commands, and loads one only when it is called.
 
-Those of the core are listed here. A room's are in the entry-point group `rlds_kit.commands`; in a checkout that is not
-installed, in the room's module `command`. What `--help` shows of a room's commands is read from their source text: an
-import may take a simulator or a framework with it.
+Those of the core are listed here. Those of a room are in the entry-point group `rlds_kit.commands`; in a checkout that
+is not installed, in the room's module `command`. For `--help`, the commands of a room are read from its source text,
+because an import may load a simulator or a framework.
 """
 
 import ast
@@ -54,7 +54,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Finds the command that was called; of a name that is none, suggests those that are spelled alike."""
+        """Finds the called command; for an unknown name, suggests commands with similar names."""
         if args and args[0] not in self.sources and not args[0].startswith("-"):
             alike = difflib.get_close_matches(args[0], self.sources, n=3)
             suggestion = f" Did you mean {' or '.join(alike)}?" if alike else " `rlds-kit --help` lists all."
@@ -86,8 +86,8 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary(source)) for name, source in self.sources.items()])
 
-    def invoke(self, ctx: click.Context) -> Any:  # what the command returns
-        """Runs a command; of an error that describes what is wrong, only that is shown."""
+    def invoke(self, ctx: click.Context) -> Any:  # the result of the command
+        """Runs a command; for errors with a description, shows only the message."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -103,7 +103,7 @@ def installed() -> dict[str, Source]:
 
 
 def in_rooms() -> dict[str, Source]:
-    """The commands in the module `command` of every folder beside this one that has it."""
+    """The commands in the module `command` of each folder beside this one."""
     found: dict[str, Source] = {}
     for path in sorted(Path(rlds_kit.__path__[0]).glob(f"*/{ROOM_MODULE}.py")):
         module = f"rlds_kit.{path.parent.name}.{ROOM_MODULE}"
@@ -135,7 +135,7 @@ def _decorator(function: ast.FunctionDef) -> ast.expr | None:
 
 
 def _name(function: ast.FunctionDef) -> str:
-    """The name of a command as click makes it: what the decorator names, or the function's own."""
+    """The name of a command in click: from the decorator, or that of the function."""
     decorator = _decorator(function)
     if isinstance(decorator, ast.Call):
         given = [*decorator.args[:1], *(keyword.value for keyword in decorator.keywords if keyword.arg == "name")]

@@ -46,7 +46,7 @@ def convert_command(  # noqa: PLR0913  click passes every option by its name
     destination: str,
     *,
     source_format: str | None,
-    format: str,  # noqa: A002  the option's own name
+    format: str,  # noqa: A002  the name of the option
     allow_loss: bool,
     executor: str,
     workers: int | None,
@@ -55,8 +55,8 @@ def convert_command(  # noqa: PLR0913  click passes every option by its name
 ) -> None:
     """Convert a dataset to another format, and prove that nothing was lost.
 
-    What was written is read back and compared. DESTINATION must not exist, or be empty; it appears when it is complete.
-    The result is the same with every executor and number of workers.
+    The result is read back and compared with the source. DESTINATION must not exist, or be empty; it appears when it is
+    complete. The result is the same with every executor and number of workers.
 
     The work is done beside DESTINATION. When a conversion to rlds_kit was killed or interrupted, the same command
     continues it; if the source or the options have changed, it starts from the beginning. The files of other formats
@@ -67,7 +67,7 @@ def convert_command(  # noqa: PLR0913  click passes every option by its name
     rlds-kit convert ~/tensorflow_datasets/bridge/1.0.0 data/bridge --executor ray --address auto
     rlds-kit convert data/pong datasets/pong-v0 --to minari --allow-loss
 
-    Exit codes: 0 done; 1 something would be lost, or the source is no dataset or damaged, and nothing was made.
+    Exit codes: 0 done; 1 values would be lost, or the source is no dataset or damaged, and nothing was written.
     """  # noqa: D301  the backspace disables wrapping
     chosen: dict[str, Any] = {}
     if executor == "processes":

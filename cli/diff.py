@@ -33,16 +33,16 @@ def diff_command(
 ) -> None:
     """Compare two datasets, bit for bit: values, types, shapes, order, ends, metadata, layers.
 
-    A and B are whatever opens: directories of ours or of TFDS, tfds:name, hf://org/name; and what `rlds-kit convert`
-    reads, which is converted into a cache the first time. Episodes with equal content digests are not decoded. Ids,
-    clock times, package versions and the layout on disk play no part.
+    A and B are datasets of rlds_kit or TFDS, tfds:name, hf://org/name, or any dataset that `rlds-kit convert` reads,
+    which is converted into a cache the first time. Episodes with equal content digests are not decoded. Ids, clock
+    times, package versions and the layout on disk are ignored.
 
     \b
     rlds-kit diff data/pong data/copy
     rlds-kit diff data/pong data/other --fields observation,reward --match order
     rlds-kit diff data/pong data/copy --json | jq '.fields[].field'
 
-    Exit codes: 0 nothing differs; 1 something does; 2 they cannot be compared.
+    Exit codes: 0 they are equal; 1 they differ; 2 they cannot be compared.
     """  # noqa: D301  the backspace disables wrapping
     names = None if fields is None else [name.strip() for name in fields.split(",") if name.strip()]
     if names == []:
@@ -50,7 +50,7 @@ def diff_command(
     with reporting_errors(), progress_bar("comparing", hidden=as_json) as progress:
         opened = open_any(a, progress), open_any(b, progress)
         found = diff(*opened, fields=names, match=match, limit=limit, progress=progress)
-    report = replace(found, a=a, b=b)  # as they were named: other formats are opened from the cache
+    report = replace(found, a=a, b=b)  # as given: other formats are opened from the cache
     if as_json:
         print_json({"equal": report.equal, **plain(report)})
     else:

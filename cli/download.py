@@ -16,7 +16,7 @@ def download_command(location: str, destination: str, *, as_json: bool) -> None:
     """Copy a dataset from the Hugging Face Hub, or from any URL, to a directory.
 
     Files are copied byte for byte and compared with their checksums, where the dataset has some. DESTINATION must not
-    exist, or be empty; it is there as a whole or not at all.
+    exist, or be empty; it appears when it is complete.
 
     \b
     rlds-kit download hf://me/pong data/pong

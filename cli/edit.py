@@ -11,7 +11,7 @@ from rlds_kit.cli.output import json_option, print_json, show
 from rlds_kit.cli.trouble import usage_errors
 from rlds_kit.tools.edit.delete import delete
 from rlds_kit.tools.edit.expression import parse
-from rlds_kit.tools.edit.filter import filter  # noqa: A004  the command's own name
+from rlds_kit.tools.edit.filter import filter  # noqa: A004  the name of the command
 from rlds_kit.tools.edit.merge import merge
 from rlds_kit.tools.edit.new_dataset import Report
 from rlds_kit.tools.edit.split import split
@@ -26,8 +26,8 @@ from rlds_kit.tools.edit.trim import trim
 def delete_command(dataset: str, destination: str, ids: tuple[uuid.UUID, ...], *, as_json: bool) -> None:
     """Copy a dataset without some episodes.
 
-    Nothing is decoded: ids, content digests and blocks of the others stay as they are. DATASET is not touched and still
-    has the episodes; DESTINATION must not exist, or be empty, and is there as a whole or not at all.
+    Nothing is decoded: ids, content digests and blocks of the others do not change. DATASET does not change and still
+    has the episodes. DESTINATION must not exist, or be empty; it appears when it is complete.
 
     \b
     rlds-kit delete data/pong data/good --id 0b0b5f3e-5d0c-4d6e-9a0e-6a3f6b1f8c11
@@ -50,24 +50,24 @@ def _condition(_: click.Context, __: click.Parameter, text: str) -> str:
 @click.command("filter")
 @click.argument("dataset", type=click.Path())
 @click.argument("destination", type=click.Path())
-@click.option("--where", required=True, callback=_condition, help="Keep the episodes of which this holds.")
+@click.option("--where", required=True, callback=_condition, help="Condition of the episodes to copy.")
 @json_option
 def filter_command(dataset: str, destination: str, *, where: str, as_json: bool) -> None:
-    """Copy the episodes of which a condition holds.
+    """Copy the episodes that meet a condition.
 
     Names in the condition are keys of the episodes' metadata, None where an episode has no such key, and length, end
     ('terminated', 'truncated', 'interrupted', 'incomplete'), return (the sum of the rewards), seed and id;
     metadata['key'] is for all other keys. There are numbers, text, arithmetic, comparisons, in, is None, and, or, not.
 
-    Nothing but what the condition asks for is decoded: ids, content digests and blocks stay as they are. DATASET is not
-    touched; DESTINATION must not exist, or be empty, and is there as a whole or not at all.
+    Only fields in the condition are decoded: ids, content digests and blocks do not change, and neither does DATASET.
+    DESTINATION must not exist, or be empty; it appears when it is complete.
 
     \b
     rlds-kit filter data/pong data/won --where "return > 0 and end == 'terminated'"
     rlds-kit filter data/pong data/ours --where "player is not None and player != 'guest'"
 
-    Exit codes: 0 done, also if no episode is left; 1 there is no new dataset: no episode has a name that the condition
-    asks for, it cannot be decided, or the dataset is damaged (then repair it first); 2 it is no condition.
+    Exit codes: 0 done, also if no episode is left; 1 there is no new dataset: no episode has a name in the condition,
+    the condition cannot be evaluated, or the dataset is damaged (then repair it first); 2 the condition is invalid.
     """  # noqa: D301  the backspace disables wrapping
     with usage_errors(), progress_bar("filtering", hidden=as_json) as progress:
         report = filter(dataset, destination, where, progress=progress)
@@ -81,8 +81,8 @@ def filter_command(dataset: str, destination: str, *, where: str, as_json: bool)
 def merge_command(sources: tuple[str, ...], destination: str, *, as_json: bool) -> None:
     """Put the episodes of several datasets into a new one.
 
-    Nothing is decoded: ids, content digests, runs and blocks stay as they are. An episode that several SOURCES have is
-    copied once. They are not touched; DESTINATION must not exist, or be empty, and is there as a whole or not at all.
+    Nothing is decoded: ids, content digests, runs and blocks do not change. An episode that several SOURCES have is
+    copied once. The SOURCES do not change. DESTINATION must not exist, or be empty; it appears when it is complete.
 
     \b
     rlds-kit merge data/pong data/pong-2 data/pong-all
@@ -121,20 +121,20 @@ def _fractions(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) ->
     callback=_fractions,
     help="A part and its share of all episodes; once for each part.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another one: another split.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Selects the split.")
 @json_option
 def split_command(dataset: str, destination: str, fractions: dict[str, float], *, seed: int, as_json: bool) -> None:
     """Copy each episode into one of several datasets.
 
-    A hash of an episode's id alone decides which, so that it stays in its part when others are added.
-    Nothing is decoded: ids, content digests and blocks stay as they are. DATASET is not touched; the parts are the
-    directories in DESTINATION, which must not exist, or be empty, and are there as a whole or not at all.
+    The part of an episode is chosen by a hash of its id, so it stays the same when other episodes are added.
+    Nothing is decoded: ids, content digests and blocks do not change, and neither does DATASET. The parts are
+    directories in DESTINATION, which must not exist, or be empty; all of them appear together when they are complete.
 
     \b
     rlds-kit split data/pong data/pong-split --part train=0.9 --part test=0.1
 
     Exit codes: 0 done; 1 there is no new dataset: the fractions do not sum to 1, or the dataset is damaged (then repair
-    it first); 2 the fractions cannot be read.
+    it first); 2 the fractions cannot be parsed.
     """  # noqa: D301  the backspace disables wrapping
     with usage_errors(), progress_bar("splitting", hidden=as_json) as progress:
         reports = split(dataset, destination, fractions, seed=seed, progress=progress)
@@ -144,8 +144,8 @@ def split_command(dataset: str, destination: str, fractions: dict[str, float], *
 @click.command("trim")
 @click.argument("dataset", type=click.Path())
 @click.argument("destination", type=click.Path())
-@click.option("--begin", type=int, default=0, show_default=True, help="First step to keep; below 0: from the end.")
-@click.option("--end", type=int, help="One past the last step to keep; below 0: from the end.")
+@click.option("--begin", type=int, default=0, show_default=True, help="First step of the copy; negative: from the end.")
+@click.option("--end", type=int, help="One past the last step of the copy; negative: from the end.")
 @click.option("--at", help="A field of bools, such as info/success: the first step where it is true is the last one.")
 @click.option("--tag", help="A label of steps in some layer: the first step that has it is the last one.")
 @json_option
@@ -154,17 +154,17 @@ def trim_command(
 ) -> None:
     """Copy a dataset with its episodes cut short.
 
-    An episode that loses nothing stays as it is. Another one gets a new id, which follows from the old one and the cut,
-    and has in its provenance what it was cut from; if it loses its last step it ends as INTERRUPTED. Only blocks that
-    the cut goes through are encoded again. DATASET is not touched; DESTINATION must not exist, or be empty, and is
-    there as a whole or not at all.
+    An episode that loses no step does not change. Any other one gets a new id, which is derived from the old one and
+    the cut, and its provenance records the original; if it loses its last step, it ends as INTERRUPTED. Only blocks at
+    the ends of the cut are encoded again. DATASET does not change. DESTINATION must not exist, or be empty; it appears
+    when it is complete.
 
     \b
     rlds-kit trim data/pong data/pong-start --end 100
     rlds-kit trim data/reach data/reached --at info/success
 
     Exit codes: 0 done, also if no episode is left; 1 there is no new dataset: no episode has the field or the tag, the
-    field is not one bool a step, or the dataset is damaged (then repair it first).
+    field is not one bool per step, or the dataset is damaged (then repair it first).
     """  # noqa: D301  the backspace disables wrapping
     with usage_errors(), progress_bar("trimming", hidden=as_json) as progress:
         report = trim(dataset, destination, begin=begin, end=end, at=at, tag=tag, progress=progress)
@@ -172,7 +172,7 @@ def trim_command(
 
 
 def _print_reports(reports: Sequence[Report], *, as_json: bool) -> None:
-    """Prints what was done: one report as it is, several as a list."""
+    """Prints reports: as JSON a single one as an object, several as a list."""
     if as_json:
         print_json(reports[0] if len(reports) == 1 else reports)
         return

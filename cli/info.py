@@ -23,7 +23,7 @@ _ABOUT: Final = ("name", "description", "citation", "licence")
 @click.argument("dataset", type=click.Path())
 @json_option
 def info_command(dataset: str, *, as_json: bool) -> None:
-    """Show what a dataset holds, also while it is being recorded.
+    """Show the content of a dataset, also while it is being recorded.
 
     \b
     rlds-kit info data/pong
@@ -32,7 +32,7 @@ def info_command(dataset: str, *, as_json: bool) -> None:
     Exit codes: 0 done; 1 there is no dataset, or it cannot be read.
     """  # noqa: D301  the backspace disables wrapping
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DamageWarning)  # what is damaged is shown below
+        warnings.simplefilter("ignore", DamageWarning)  # damage is shown below
         found = _collect(rlds_kit.open(dataset, include_open=True))
     if as_json:
         print_json(found)

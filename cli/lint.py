@@ -18,7 +18,7 @@ SHOWN: Final = 5
 
 
 def _explain(ctx: click.Context, _: click.Parameter, name: str | None) -> None:
-    """Prints the page of a rule, or of each rule whose id begins so, and exits."""
+    """Prints the page of a rule, or of each rule whose id has this prefix, and exits."""
     if name is None:
         return
     try:
@@ -56,11 +56,11 @@ def lint_command(
     statistics: bool,
     as_json: bool,
 ) -> None:
-    """Find faults that datasets of episodes have in common.
+    """Find common faults of datasets of episodes.
 
-    Detects shifted actions and rewards, false and repeated final observations, forged ends, NaN, lossy images,
-    duplicates, episodes that several datasets share, and more. DATASET is whatever opens or can be converted: ours, or
-    a directory or file of a foreign format, which is read as it is. Up to five episodes of each are played again.
+    Detects shifted actions and rewards, false and repeated final observations, wrong ends, NaN, lossy images,
+    duplicates, episodes that several datasets share, and more. DATASET is a dataset of rlds_kit, or a directory or file
+    of a foreign format, which is read directly. Up to five episodes of each dataset are replayed.
 
     \b
     rlds-kit lint data/pong
@@ -103,7 +103,7 @@ def _print(report: Report) -> None:
 
 
 def _short(datasets: Sequence[str]) -> dict[str, str]:
-    """What datasets are called: without the directories that are the same for all; nothing where there is one alone.
+    """Short names of datasets: paths without the directories that all have in common; empty if there is only one.
 
     >>> _short(["data/pong/train", "data/pong/test"])
     {'data/pong/train': 'train', 'data/pong/test': 'test'}

@@ -73,7 +73,7 @@ def _opened(path: Path) -> Found:
 @click.argument("place", type=click.Path(), default=".")
 @json_option
 def list_command(place: str, *, as_json: bool) -> None:
-    """List the datasets in a directory, or those that somebody published.
+    """List the datasets in a directory, or those that a user has published.
 
     PLACE is a directory, which is searched with all below it, or "hf://" and the name of an organisation or person on
     the Hugging Face Hub.
@@ -82,7 +82,7 @@ def list_command(place: str, *, as_json: bool) -> None:
     rlds-kit list data
     rlds-kit list hf://me
 
-    Exit codes: 0 done, also where there are none; 1 PLACE cannot be read.
+    Exit codes: 0 done, also if there are none; 1 PLACE cannot be read.
     """  # noqa: D301  the backspace disables wrapping
     if place.startswith(HUB):
         locations = published(place.removeprefix(HUB).strip("/"))

@@ -22,12 +22,12 @@ def json_option(command: Decorated) -> Decorated:
 
 
 def print_json(content: object) -> None:
-    """Prints JSON; what JSON cannot say is shown as Python would print it."""
+    """Prints JSON; values that JSON cannot represent are printed as in Python."""
     click.echo(json.dumps(plain(content), indent=2, ensure_ascii=False))
 
 
 def plain(content: Any) -> Any:  # JSON
-    """`content` as JSON has it.
+    """Converts `content` to values that JSON can represent.
 
     >>> plain({"a": (1, float("nan")), 2: b"x"})
     {'a': [1, 'nan'], '2': "b'x'"}
@@ -46,7 +46,7 @@ def plain(content: Any) -> Any:  # JSON
 
 
 def show(*parts: Any) -> None:  # whatever rich renders
-    """Prints tables, trees and lines; as wide as a terminal, else as they need."""
+    """Prints tables, trees and lines; limited to the width of a terminal, if there is one."""
     from rich.console import Console
 
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 160, highlight=False, soft_wrap=False)
@@ -55,7 +55,7 @@ def show(*parts: Any) -> None:  # whatever rich renders
 
 
 def table(*headings: str, rows: Sequence[tuple[str, ...]]) -> Any:  # a rich table
-    """A plain table; headings that begin with ">" stand over numbers."""
+    """A plain table; headings that begin with ">" are for right-aligned numbers."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -70,5 +70,5 @@ def table(*headings: str, rows: Sequence[tuple[str, ...]]) -> Any:  # a rich tab
 
 
 def findings_table(findings: tuple[Finding, ...]) -> Any:  # a rich table
-    """Findings, one a row."""
+    """Findings, one per row."""
     return table("rule", "where", "what", rows=[(each.rule, each.place, each.message) for each in findings])

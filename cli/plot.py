@@ -19,10 +19,10 @@ ENDINGS: Final = (".png", ".svg", ".pdf")
 
 
 def check_picture(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Refuses a path that no picture can be written to, before anything is read.
+    """Checks that a picture can be written to a path, before any data are read.
 
     Raises:
-      BadParameter: its ending is not one of ENDINGS, or its folder is not there.
+      BadParameter: its ending is not one of ENDINGS, or its folder does not exist.
     """
     if path is None:
         return None
@@ -84,7 +84,7 @@ def open_all(paths: Sequence[Path]) -> dict[str, rlds_kit.Dataset]:
     """Opens datasets, each by a name that distinguishes it from the others.
 
     Raises:
-      ClickException: bytes that opening went over are damaged, so that episodes may be missing.
+      ClickException: opening skipped damaged bytes, so that episodes may be missing.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error", DamageWarning)
@@ -95,7 +95,7 @@ def open_all(paths: Sequence[Path]) -> dict[str, rlds_kit.Dataset]:
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
-    """The last parts of paths, as few as distinguish them.
+    """The last parts of paths, as few as necessary to distinguish them.
 
     Raises:
       BadParameter: a path is given twice.

@@ -49,12 +49,13 @@ def publish_command(  # noqa: PLR0913  click passes every option by its name
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Check a dataset, describe it, and copy it to where others find it.
+    """Check a dataset, describe it, and copy it to a public place.
 
-    It must be complete, closed, have a licence and a citation, and no text that matches the pattern of an e-mail
-    address or the like, unless --allow-field names its field. All problems are listed together, and then nothing is
-    written. The copy also has README.md, a dataset card with statistics and pictures; croissant.json for catalogues;
-    and checksums.txt for `sha256sum -c`. DATASET is not changed.
+    The dataset must be undamaged and not being recorded, and have a licence and a citation; episodes of a recorder that
+    was killed are published, and counted on the card. It must not have a text that matches the
+    pattern of an e-mail address or the like, unless --allow-field names its field. All problems are listed together,
+    and then nothing is written. The copy also has README.md, a dataset card with statistics and pictures;
+    croissant.json for catalogues; and checksums.txt for `sha256sum -c`. DATASET is not changed.
 
     A folder or file system is complete when it has checksums.txt; at hf:// one commit shows all files together. After
     an interruption the same command continues.

@@ -34,9 +34,9 @@ def rechunk_command(
 ) -> None:
     """Copy a dataset into larger blocks, or smaller ones.
 
-    Larger blocks take less room and are quicker to read in full; smaller ones to read at random. Ids, metadata, every
-    value and its type stay, and the content digests are compared before the copy counts as done. Discarded episodes are
-    gone for good. DATASET is not touched; COPY must not exist, or be empty.
+    Larger blocks take less space and are faster to read completely; smaller ones are faster to read at random. Ids,
+    metadata, every value and its type do not change, and the content digests are compared before the copy appears. The
+    bytes of discarded episodes are not copied. DATASET does not change; COPY must not exist, or be empty.
 
     \b
     rlds-kit rechunk data/pong data/pong-128 --block-rows 128

@@ -14,17 +14,17 @@ from rlds_kit.tools.upkeep.repair import RepairReport, repair
 @json_option
 @click.pass_context
 def repair_command(ctx: click.Context, dataset: str, copy: str, *, as_json: bool) -> None:
-    """Make a good copy of a damaged dataset.
+    """Make a valid copy of a damaged dataset.
 
-    DATASET is not touched. COPY must not exist, or be empty. It gets every block that is intact, and every intact
-    column of blocks that are not. Where steps are lost the others are counted anew, and the field `step_index` has
-    their numbers in the original. Everything that was lost is listed.
+    DATASET does not change. COPY must not exist, or be empty. It gets every intact block, and every intact column of
+    damaged blocks. If steps are lost, the others are renumbered, and the field `step_index` has their numbers in the
+    original. All losses are listed.
 
     \b
     rlds-kit repair data/pong data/pong-repaired
     rlds-kit verify data/pong-repaired
 
-    Exit codes: 0 everything was saved; 1 the copy is good, but lacks what is listed.
+    Exit codes: 0 everything was saved; 1 the copy is valid, but lacks the listed data.
     """  # noqa: D301  the backspace disables wrapping
     with progress_bar("repairing", hidden=as_json) as progress:
         report = repair(dataset, copy, progress)

@@ -20,14 +20,14 @@ _RANGE: Final = re.compile(r"(-?\d+)|(\d*):(\d*)")
 
 
 def numbers_of(text: str, count: int) -> list[int]:
-    """Numbers of episodes as people write them.
+    """Parses numbers of episodes.
 
     Args:
       text: numbers, negative ones from the end, and ranges without their end, with commas between.
-      count: how many episodes there are.
+      count: number of episodes.
 
     Raises:
-      BadParameter: it is written otherwise, or there is no such episode.
+      BadParameter: it has another form, or there is no such episode.
 
     >>> numbers_of("0,3:5,-1", 10)
     [0, 3, 4, 9]
@@ -66,17 +66,18 @@ def replay_command(
     modules: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Play recorded episodes again, and compare observations, rewards and ends.
+    """Replay recorded episodes, and compare observations, rewards and ends.
 
-    Makes the Gymnasium environment that was recorded, resets it with the seed and options of each episode, and takes
-    the recorded actions. Reports for every episode where it first differs, or why it cannot be played.
+    Makes the recorded Gymnasium environment, resets it with the seed and options of each episode, and takes the
+    recorded actions. Reports for every episode the first difference, or why it cannot be replayed.
 
     \b
     rlds-kit replay data/cartpole
     rlds-kit replay data/pong --episodes 0:10
     rlds-kit replay data/maze --import minigrid
 
-    Exit codes: 0 every episode came out as it was recorded; 1 one did not; 2 none differs, but not all could be played.
+    Exit codes: 0 all episodes are equal to the recorded ones; 1 some differ; 2 none differs, but some cannot be
+    replayed.
     """  # noqa: D301  the backspace disables wrapping
     with reporting_errors():
         _import(modules)

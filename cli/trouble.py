@@ -1,4 +1,4 @@
-"""How commands report errors; with exit code 2 where 1 is an answer: what was requested could not be checked."""
+"""Reports the errors of commands; uses exit code 2 for failures of commands where 1 is a result."""
 
 import contextlib
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ TROUBLE: Final = 2
 
 
 class Trouble(click.ClickException):
-    """Shows what is wrong and exits with 2."""
+    """Shows an error and exits with 2."""
 
     exit_code = TROUBLE
 
 
 @contextlib.contextmanager
 def reporting_errors() -> Iterator[None]:
-    """Converts errors that describe what is wrong to a message and exit code 2."""
+    """Converts errors with a description to a message and exit code 2."""
     try:
         yield
     except KeyError as error:
@@ -33,7 +33,7 @@ def reporting_errors() -> Iterator[None]:
 
 @contextlib.contextmanager
 def usage_errors() -> Iterator[None]:
-    """Shows errors in what the user requested as one line; those of datasets are the program's own."""
+    """Shows errors in the arguments of the user as one line; does not handle errors of datasets."""
     try:
         yield
     except KeyError as error:

@@ -22,16 +22,16 @@ from rlds_kit.tools.upkeep.verify import VerifyReport, verify
 def verify_command(ctx: click.Context, dataset: str, *, quiet: bool, accept_missing: bool, as_json: bool) -> None:
     """Check every hash, every block and every rule of a dataset.
 
-    Lists what is wrong with its place: file, bytes, episode, step. Episodes without an end and incomplete chunks at
-    the end of a file are what a crash leaves: they are noted, and no damage. A file that its writer closed, and that
-    is missing or not as it was, is a problem: copy the dataset again, or accept it. Nothing else is ever changed.
+    Lists all problems with their places: file, bytes, episode, step. A crash leaves episodes without an end, and an
+    incomplete chunk at the end of a file; these are notes, not damage. A closed file that is missing or has changed is
+    a problem: copy the dataset again, or accept the loss. Nothing else is changed.
 
     \b
     rlds-kit verify data/pong
     rlds-kit verify data/pong --accept-missing
     rlds-kit verify data/pong --json | jq '.problems[].shard'
 
-    Exit codes: 0 nothing is wrong; 1 something is.
+    Exit codes: 0 there are no problems; 1 there are some.
     """  # noqa: D301  the backspace disables wrapping
     with progress_bar("verifying", hidden=as_json) as progress:
         report = verify(directory_of(dataset), progress, accept_missing=accept_missing)

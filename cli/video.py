@@ -41,8 +41,8 @@ def video_command(  # noqa: PLR0913  one for each option
 ) -> None:
     """Show episodes as MP4 or GIF.
 
-    One file shows the episodes one after the other, or side by side with --grid. What is there is not overwritten.
-    Where no images were recorded, the environment is made again and takes the recorded actions; each step is compared.
+    One file shows the episodes one after the other, or side by side with --grid. Existing files are not overwritten.
+    If no images were recorded, the environment is made again and takes the recorded actions; each step is compared.
 
     \b
     rlds-kit video data/pong --to pong.mp4 --episodes 0,3:5 --scale 3 --captions

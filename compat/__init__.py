@@ -1,4 +1,4 @@
-"""Replacements for `rlds`, `envlogger` and `reverb`'s patterns, so that programs written for them run."""
+"""Replacements for `rlds`, `envlogger` and the patterns of `reverb`, for programs that use these libraries."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

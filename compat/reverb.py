@@ -1,4 +1,4 @@
-"""Stands for the part of `import reverb` that makes patterns: `structured_writer` and `PatternDataset`."""
+"""Replaces the part of `import reverb` for patterns: `structured_writer` and `PatternDataset`."""
 
 from types import SimpleNamespace
 from typing import Any, Final
@@ -24,7 +24,7 @@ structured_writer: Final = SimpleNamespace(
 
 
 def __getattr__(name: str) -> Any:  # a module's attributes are of any type
-    """Names what to use in place of what belongs to a replay buffer."""
+    """Raises an error that names the replacement of a name of replay buffers."""
     raise AttributeError(
         f"module {__name__!r} has no attribute {name!r}: there is no replay buffer here. Patterns are applied to a "
         "dataset with `rlds_kit.transformations.pattern_map`; `rlds_kit.open(...).windows(...).batches(...)` samples "

@@ -1,8 +1,9 @@
 """Reads D4RL's layout, https://github.com/Farama-Foundation/D4RL: all steps of all episodes in one array per field.
 
-In an HDF5 or NPZ file stand `observations`, `actions`, `terminals`, and maybe `rewards`, `timeouts`,
+An HDF5 or NPZ file contains `observations`, `actions`, `terminals`, and optionally `rewards`, `timeouts`,
 `next_observations`, `infos/...`, `metadata/...`. Row k is a transition. An episode ends after a row with `terminals` or
-`timeouts`, and, where there are `next_observations`, after a row whose next observation is not that of the row after.
+`timeouts`, and, if there are `next_observations`, after a row whose next observation differs from the observation of
+the next row.
 Its final observation is the next observation of its own last row; without `next_observations` it is missing. OGBench's
 `rlds_kit.episode.array_ends` distinguishes its files from D4RL's.
 """
@@ -48,7 +49,7 @@ _NPZ: Final = ".npz"
 _STRETCH_BYTES: Final = 16 << 20
 """Bytes that are read at once; a longer episode is read whole."""
 _KEPT_BYTES: Final = 256 << 20
-"""Observations up to this size are kept: they are read to find where episodes end, and again as what they are."""
+"""Observations up to this size are cached: they are read once to find where episodes end, and again as observations."""
 _NAMES: Final = "names.json"
 _SLOW_TO_DECOMPRESS: Final = 8
 """How many times larger arrays may be decompressed; others, such as frames of games, are decompressed faster than
@@ -113,7 +114,7 @@ class ArraysReader:
                 begin = until
 
     def _stretch(self, tree: Tree, bounds: Sequence[int]) -> Iterator[ForeignEpisode]:
-        """Episodes whose rows are read together: a chunk is decompressed at each read of a part of it."""
+        """Episodes whose rows are read at once, because any read of a part of a chunk decompresses the whole chunk."""
         first, last = bounds[0], bounds[-1]
         stretch = {
             name: mapped(lambda each: each[first:last], chosen(tree[name], stepped))
@@ -134,7 +135,7 @@ class ArraysReader:
             )
 
     def share(self, directory: Path) -> bool:
-        """Leaves the arrays of an NPZ file in a directory, where other processes read what they need of them."""
+        """Writes the arrays of an NPZ file to a directory, where other processes read the parts that they need."""
         if self._archive is None:
             return True
         if self.decoded <= _SLOW_TO_DECOMPRESS * self.size:
@@ -166,7 +167,7 @@ def _archive(path: Path) -> Tree:
 
 
 def _archived(archive: zipfile.ZipFile, path: Path) -> Tree:
-    """The arrays of an NPZ file, in groups where their names have slashes."""
+    """The arrays of an NPZ file; slashes in their names separate groups."""
     members = archive.infolist()
     require_plausible(sum(member.file_size for member in members), path.stat().st_size, str(path))
     tree: dict[str, Any] = {}
@@ -191,7 +192,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
 def _array(file: IO[bytes], size: int) -> np.ndarray:
     """An array of NumPy's format, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 
-    Nothing of what its header says is believed before it fits the bytes that are there.
+    The header is checked against the available bytes before it is used.
     """
     version = npy.read_magic(file)
     if version not in _HEADERS:
@@ -216,7 +217,7 @@ def _save(tree: Tree, directory: Path) -> None:
 
 
 def _saved(directory: Path) -> Tree:
-    """What `_save` has written, mapped into memory."""
+    """The arrays that `_save` has written, mapped into memory."""
     found: dict[str, Any] = {}
     for number, name in enumerate(json.loads((directory / _NAMES).read_text("utf-8"))):
         path = directory / f"{number}.npy"
@@ -248,7 +249,7 @@ def _count(path: Path, tree: Tree) -> int:
 
 
 def _metadata(tree: Tree, steps: Mapping[str, Any]) -> Tree:
-    """What belongs to no step: numbers, text, the weights of a policy."""
+    """Data that belong to no step: numbers, text, the weights of a policy."""
 
     def rest(node: Any, stepped: Any) -> Any:
         if isinstance(node, dict):
@@ -266,7 +267,7 @@ def _metadata(tree: Tree, steps: Mapping[str, Any]) -> Tree:
 
 
 def _plain(node: Any) -> Any:
-    """An array as it is; text of h5py as str, or bytes where it is no UTF-8."""
+    """An array unchanged; text of h5py as str, or as bytes if it is not UTF-8."""
     value = node[()]
     if isinstance(value, np.ndarray) and value.dtype == np.object_:
         return [_text(each) for each in value.ravel().tolist()]

@@ -1,4 +1,4 @@
-"""Opens Arrow and Parquet files of other people's, https://arrow.apache.org/docs/format/Columnar.html."""
+"""Opens Arrow and Parquet files from untrusted sources, https://arrow.apache.org/docs/format/Columnar.html."""
 
 import contextlib
 import struct
@@ -45,12 +45,12 @@ def reading(place: str) -> Iterator[None]:
 def read_arrow(path: Path) -> Any:
     """The table in an Arrow IPC file that is not compressed; its columns are in the bytes of the file.
 
-    The file is read from its begin, never by the places that its footer names, and what it holds is validated before
-    any of it is used.
+    The file is read from its beginning, never at positions from its footer, and its content is validated before it is
+    used.
 
     Raises:
-      FormatError: it is none, is compressed, or has columns of other types than numbers, text and lists and structs
-        of these.
+      FormatError: it is no such file, is compressed, or has columns of other types than numbers, text and lists and
+        structs of these.
     """
     pa = parquet.library()
     import pyarrow.ipc  # noqa: F401  a module that is not loaded with the package
@@ -61,7 +61,7 @@ def read_arrow(path: Path) -> Any:
             raise FormatError(f"{path}: expected an Arrow IPC file")
         messages = _messages(pa.ipc.MessageReader.open_stream(pa.py_buffer(data)[len(_MAGIC) :]))
         first = next(messages, None)
-        if first is None or first.type != "schema":  # pyarrow 25 takes any message for one, and ends the process
+        if first is None or first.type != "schema":  # pyarrow 25 accepts any message here, and may crash the process
             raise FormatError(f"{path}: expected an Arrow IPC file, but it does not begin with a schema")
         schema = pa.ipc.read_schema(first)
         _require_types(schema, path)
@@ -85,7 +85,7 @@ def _messages(messages: Any) -> Iterator[Any]:
 
 
 def _is_compressed(metadata: bytes) -> bool:
-    """Whether the buffers of a record batch are: a flatbuffer, https://arrow.apache.org/docs/format/Columnar.html."""
+    """Whether the buffers of a record batch are compressed; its metadata are a flatbuffer (`RecordBatch` in Arrow)."""
     message = _Table.root(metadata)
     batch = message.child(_Table.HEADER)
     return batch is not None and batch.at(_Table.COMPRESSION) is not None
@@ -128,15 +128,15 @@ def read_parquet(path: Path) -> Any:
     """The table in a Parquet file.
 
     Raises:
-      FormatError: it is none, claims to be far more than it can store, or has columns of other types than numbers, text
-        and lists and structs of these.
+      FormatError: it is no such file, claims to be larger than possible, or has columns of other types than numbers,
+        text and lists and structs of these.
     """
     pa = parquet.library()
     file, stored = parquet.opened(path), path.stat().st_size
     with file, reading(str(path)):
         about = file.metadata
         groups = [about.row_group(number) for number in range(about.num_row_groups)]
-        # Columns are not read: pyarrow 25 ends the process if the metadata of one contradict each other.
+        # The metadata of columns are not read: if they contradict each other, pyarrow 25 crashes the process.
         for claim in (_WIDEST * about.num_rows, sum(group.total_byte_size for group in groups)):
             require_plausible(claim, stored, str(path))
         _require_types(file.schema_arrow, path)
@@ -155,7 +155,7 @@ def _require_types(schema: Any, path: Path) -> None:
 
 
 def _require_type(found: Any, place: str, depth: int) -> None:
-    """Numbers, text, bytes, and lists and structs of them: nothing in which little data are many values."""
+    """Numbers, text, bytes, and lists and structs of them: no type in which few bytes represent many values."""
     types = parquet.library().types
     if depth > _DEEPEST:
         raise FormatError(f"{place}: expected no more than {_DEEPEST} lists and structs in each other")

@@ -57,7 +57,7 @@ class Report:
       losses: values that the destination cannot store.
       lossy_at_the_source: values that were lost when the source was made, by field.
       content_digest: of all episodes, as read back from the destination, in hexadecimal digits.
-      episodes_kept: number of them that an earlier, interrupted conversion had done.
+      episodes_kept: number of these that an earlier, interrupted conversion had finished.
     """
 
     source: Path
@@ -75,7 +75,7 @@ class Report:
 def convert(  # noqa: PLR0913  the formats, and how the conversion runs
     source: str | os.PathLike[str],
     destination: str | os.PathLike[str],
-    format: str | None = None,  # noqa: A002  the word a user would search
+    format: str | None = None,  # noqa: A002  the word that users search for
     *,
     source_format: str | None = None,
     allow_loss: bool = False,
@@ -86,9 +86,9 @@ def convert(  # noqa: PLR0913  the formats, and how the conversion runs
 ) -> Report:
     """Writes the episodes of a dataset into a new one, usually of another format.
 
-    Each worker has one episode at a time in memory. Everything is read back, and every episode is compared with what
-    the source gave; only then does it appear at `destination`, in the order of the source. The result does not depend
-    on the executor and the number of workers.
+    Each worker has one episode at a time in memory. Everything is read back, and every episode is compared with the
+    source; only then does the dataset appear at `destination`, with episodes in the order of the source. The result
+    does not depend on the executor and the number of workers.
 
     A source is converted in parts where its reader is a `PartReader` and the destination's format can join them, which
     is rlds_kit alone. A conversion that was killed then continues with the parts that are not done, if the source and
@@ -98,22 +98,22 @@ def convert(  # noqa: PLR0913  the formats, and how the conversion runs
       source: a directory or file, whose format is recognised by its content; or the URL of a dataset of rlds_kit.
       destination: does not exist, or is an empty directory.
       format: of the destination, one of `formats.WRITABLE`; None: "rlds_kit".
-      source_format: one of `formats.FORMATS`; None: as recognised.
-      allow_loss: whether what the destination cannot store may be left out; the report lists it.
+      source_format: one of `formats.FORMATS`; None: detected.
+      allow_loss: whether values that the destination cannot store may be left out; the report lists them.
       workers: processes of this machine; 1 converts in this process.
-      executor: in place of `workers`, what runs the parts: `serially()`, `on_processes()`, `on_beam()` or `on_ray()` of
+      executor: runs the parts, in place of `workers`: `serially()`, `on_processes()`, `on_beam()` or `on_ray()` of
         `rlds_kit.base.executor`. All workers must see source and destination under the same paths.
-      part_bytes: the least size of a part, decoded; parts of large sources are larger.
+      part_bytes: minimum size of a part, decoded; parts of large sources are larger.
       progress: gets the bytes done and the total bytes: twice those of the source, or three times if it is scanned
         first. On Beam and Ray it is called when a part is done.
 
     Raises:
-      ConversionError: something would be lost and `allow_loss` is false, a format is unknown or only read, or there are
-        several workers for a format that one worker has to write.
+      ConversionError: values would be lost and `allow_loss` is false, a format is unknown or read-only, or there are
+        several workers for a format that only one worker can write.
       WorkerDiedError: a worker died; the next attempt continues with the parts that are not done.
       NotADatasetError: the source is no dataset of a known format.
       DatasetExistsError: the destination exists, or another process converts to it.
-      FormatError, DamagedError: the source is broken.
+      FormatError, DamagedError: the source is invalid or damaged.
       SpecError: a value contradicts the source's own spaces.
 
     >>> convert("halfcheetah_medium-v2.hdf5", "data/halfcheetah")  # doctest: +SKIP
@@ -259,13 +259,13 @@ def _finished_parts(job: Job, parts: list[Part], meter: "_Meter") -> dict[int, P
 
 
 def _run_of(job: Job, parts: Sequence[Part], workers: int | None, run: Run) -> Run:
-    """What runs the parts: this process alone, where each worker would do the same work once more.
+    """Chooses how the parts run: in this process alone, if each worker would repeat the same work.
 
     Args:
       job: the conversion.
       parts: all of them.
-      workers: so many were wanted; None: the caller has chosen what runs the parts.
-      run: that.
+      workers: the requested number; None: the caller has chosen an executor.
+      run: of that executor.
     """
     reader = job.reader
     if workers == 1 or len(parts) == 1 or not isinstance(reader, Sharing):
@@ -292,7 +292,7 @@ def _finish(job: Job, parts: list[Part], wanted: Format, path: Path) -> None:
             wanted.join([each for each in made if each.exists()], joined)
     else:
         (joined,) = made
-        joined.mkdir(exist_ok=True)  # a dataset without episodes may be no file at all
+        joined.mkdir(exist_ok=True)  # a dataset without episodes may have no files
     whole_directory.put(joined, path)
 
 
@@ -335,7 +335,7 @@ class _Meter:
         self(max(0, self._finished - self._done))
 
     def end(self) -> None:
-        """Adds what is left."""
+        """Adds the remaining bytes."""
         self(self._passes * self._size)
 
     def __call__(self, count: int) -> None:

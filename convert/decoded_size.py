@@ -14,15 +14,15 @@ recordings are not zeros."""
 
 
 def require_plausible(decoded: int, stored: int, place: str) -> None:
-    """Refuses data that claim to be so large when decoded that the file cannot really contain them.
+    """Raises an error for data whose claimed decoded size is impossible for their file.
 
     Args:
-      decoded: bytes that they are in memory, as they themselves say.
-      stored: bytes that they are in the file.
-      place: where, for the error.
+      decoded: bytes in memory, according to their header.
+      stored: bytes in the file.
+      place: of the data, for the error.
 
     Raises:
-      FormatError: they do.
+      FormatError: the claimed size is impossible.
 
     >>> require_plausible(1 << 40, 1000, "a.hdf5/rewards")  # doctest: +ELLIPSIS
     Traceback (most recent call last):

@@ -3,8 +3,8 @@
 Equal for equal values: dtype, shape and bytes of arrays and numbers, text, bytes and nests of these. A Python number, a
 NumPy scalar and an array without dimensions of the same dtype are equal; so are fields that no row has, and no field.
 
-The values of a field are one stream, and so are those at each place in a nest: the kinds of its values, each with how
-many of them follow each other, and their bytes. So a column is as good as its rows, and many times faster.
+The values of a field are one stream, and so are those at each place in a nest: the kinds of consecutive values, with
+their counts, and their bytes. So a column has the same digest as its rows, and is many times faster to hash.
 """
 
 import functools
@@ -24,7 +24,7 @@ _ABSENT: Final = b"absent"
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether the digests of two values are equal: whether they have the same dtypes, shapes and bits.
+    """Whether two values have equal digests, and so the same dtypes, shapes and bits.
 
     >>> same({"weights": np.ones(2)}, {"weights": np.ones(2)}), same(1, 1.0)
     (True, False)
@@ -172,7 +172,7 @@ class _Stream:
 
 
 def _is_one(values: Sequence[Any]) -> bool:
-    """Whether all values are one text, None or the empty dict: the task of an episode, and most infos."""
+    """Whether all values are the same text, None or empty dict, such as the task of an episode, and most infos."""
     first = values[0]
     is_plain = type(first) in _PLAIN and (type(first) is not dict or not first)
     return is_plain and set(map(type, values)) == {type(first)} and values.count(first) == len(values)

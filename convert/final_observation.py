@@ -1,4 +1,4 @@
-"""What formats need of an episode that have no place for a step without observation or action."""
+"""Prepares episodes for formats that cannot store a step without observation or action."""
 
 from dataclasses import replace
 
@@ -7,14 +7,14 @@ from rlds_kit.convert.protocol import ForeignEpisode, Loss
 
 
 def with_final_observation(episode: ForeignEpisode, owner: str) -> tuple[ForeignEpisode | None, list[Loss]]:
-    """The episode up to its last observation; a missing one is not invented, and the last action is removed.
+    """The episode up to its last observation; if the final one is missing, the last action is removed.
 
     Args:
-      episode: any.
-      owner: whose format it is, for the reasons.
+      episode: any episode.
+      owner: name of the format, for the reasons.
 
     Returns:
-      The episode, None if steps without observation or action are in its middle, and what is lost.
+      The episode, None if steps in its middle lack observation or action; and the losses.
 
     >>> rows = [{"observation": 0}], [{"action": 1}]
     >>> fitted, losses = with_final_observation(ForeignEpisode(*rows, EpisodeEnd.TERMINATED), "Minari")

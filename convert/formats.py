@@ -46,12 +46,12 @@ def _is_minari(data_format: str, path: Path) -> bool:
     try:
         stored = minari_storage.read_json(metadata).get("data_format", "hdf5" if has_file else None)
     except FormatError:
-        return has_file and data_format == "hdf5"  # whose reader reports what is wrong with it
+        return has_file and data_format == "hdf5"  # its reader reports the problem
     return bool(stored == data_format)
 
 
 def _minari(name: str, data_format: str, summary: str, storage: type) -> Format:
-    """A format for one of the ways in which Minari stores datasets."""
+    """The format of one of Minari's storages."""
     return Format(
         name=name,
         summary=f"a dataset of Minari, stored as {summary}",
@@ -107,7 +107,7 @@ def named(name: str) -> Format:
 
 
 def spelled(name: str) -> str:
-    """Spells the name of a format as `FORMATS` does, with `-` or `_`; an unknown name is returned unchanged.
+    """The name of a format as in `FORMATS`, with `-` or `_`; an unknown name is returned unchanged.
 
     >>> spelled("rlds-kit"), spelled("minari_arrow"), spelled("gif")
     ('rlds_kit', 'minari-arrow', 'gif')
@@ -116,10 +116,10 @@ def spelled(name: str) -> str:
 
 
 def recognised(path: Path) -> Format:
-    """The format of what is at a path.
+    """Detects the format of a path.
 
     Raises:
-      NotADatasetError: there is nothing, or nothing that is known.
+      NotADatasetError: there is no file, or none of a known format.
     """
     for each in FORMATS.values():
         if each.recognises(path):

@@ -1,4 +1,4 @@
-"""Opens HDF5 files of other people's, and nothing that they point to."""
+"""Opens HDF5 files from untrusted sources, and no other files that they refer to."""
 
 import contextlib
 import math
@@ -36,7 +36,7 @@ def opened(path: Path) -> Iterator[Any]:
     """Opens a file to read.
 
     Raises:
-      FormatError: it is no HDF5, or breaks off or contradicts itself where it is read.
+      FormatError: it is not HDF5, or it is truncated or inconsistent.
       MissingExtraError: h5py is not installed.
     """
     h5py = library()
@@ -51,7 +51,7 @@ def opened(path: Path) -> Iterator[Any]:
             yield file
         except RldsKitError:
             raise
-        except _BROKEN as error:  # what h5py raises where the structures of a file contradict each other
+        except _BROKEN as error:  # the errors of h5py for files with inconsistent structures
             raise FormatError(f"{path}: expected data in the layout of its format: {error}") from error
 
 
@@ -59,13 +59,13 @@ def children(group: Any, place: str) -> dict[str, Any]:
     """The groups and datasets in a group, by name.
 
     Raises:
-      FormatError: one is in another file, or would take far more memory than the file has.
+      FormatError: one is in another file, or claims to be much larger than the file.
     """
     return {name: child(group, name, place) for name in group}
 
 
 def child(group: Any, name: str | bytes, place: str) -> Any:
-    """One group or dataset in a group; h5py has bytes for a name that is no UTF-8.
+    """One group or dataset in a group; h5py returns bytes for a name that is not UTF-8.
 
     Raises:
       As `children`.
@@ -75,7 +75,7 @@ def child(group: Any, name: str | bytes, place: str) -> Any:
 
 
 def column(group: Any, name: str, place: str) -> np.ndarray:
-    """All values of a dataset in a group. There may be five small ones for each episode, so it is opened without more.
+    """All values of a dataset in a group. There may be five small ones per episode, so this opens it directly.
 
     Raises:
       FormatError: it is no array; and as `children`.
@@ -94,7 +94,7 @@ def column(group: Any, name: str, place: str) -> np.ndarray:
 
 
 def attributes(group: Any) -> dict[str, Any]:
-    """The attributes of a group as `group.attrs` has them, and in its order; numbers in a third of the time."""
+    """The attributes of a group in the order of `group.attrs`; reads numbers in a third of the time."""
     h5a, found = library().h5a, {}
     for name in group.attrs:
         try:
@@ -111,7 +111,7 @@ def attributes(group: Any) -> dict[str, Any]:
 
 
 def _opened_in(group: Any, name: str | bytes, place: str) -> Any:
-    """A group or dataset as the library has it. Errors as in `children`."""
+    """A low-level object of h5py for a group or dataset. Errors as in `children`."""
     h5py = library()
     stored = name if isinstance(name, bytes) else name.encode()
     place = f"{place}/{stored.decode(errors='replace')}"
@@ -140,10 +140,10 @@ def _require_own(stored: Any, place: str) -> None:
 
 
 def texts(dataset: Any, place: str) -> list[str]:
-    """The elements of a dataset of text; many may be one in the file, so that its size does not bound theirs.
+    """The elements of a dataset of text. Several may share their bytes in the file, so its size does not limit theirs.
 
     Raises:
-      FormatError: they are far larger than the file.
+      FormatError: together they are much larger than the file.
     """
     found: list[str] = []
     size, stored = 0, dataset.file.id.get_filesize()

@@ -30,11 +30,11 @@ def announced_size(data: bytes) -> tuple[int, int] | None:
 
 
 def require_size(data: bytes, height: int | None, width: int | None) -> None:
-    """Checks that an image does not announce a larger size than expected, or than any real one.
+    """Checks that the size in the header of an image is not larger than expected, or than plausible.
 
     Args:
       data: the file.
-      height: that is expected; None: any.
+      height: the expected one; None: any.
       width: likewise.
 
     Raises:

@@ -21,7 +21,7 @@ def decode(data: bytes, shape: tuple[int | None, ...], dtype: np.dtype[Any]) -> 
       dtype: uint8, uint16, or float32, which TFDS stores as the four bytes of each value.
 
     Raises:
-      FormatError: it is no image, or one of another shape or dtype.
+      FormatError: it is no image, or has another shape or dtype.
       MissingExtraError: neither OpenCV nor Pillow is installed.
     """
     require_size(data, *shape[:2])
@@ -70,7 +70,7 @@ def _png_of_pillow(pixels: np.ndarray) -> bytes:
 
 
 def is_jpeg(data: bytes) -> bool:
-    """Whether an image is stored as JPEG, so that something was lost.
+    """Whether an image is stored as JPEG, which is lossy.
 
     >>> is_jpeg(bytes.fromhex("ffd8ffe0")), is_jpeg(bytes.fromhex("89504e47"))
     (True, False)
@@ -86,7 +86,7 @@ def _pixels(data: bytes) -> np.ndarray:
         return _pixels_of_pillow(data)
     try:
         pixels: np.ndarray | None = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED) if data else None
-    except cv2.error as error:  # it announces more than OpenCV takes
+    except cv2.error as error:  # its header has a size that OpenCV does not accept
         raise FormatError(f"expected a PNG or JPEG image: {error}") from error
     if pixels is None:
         raise FormatError(f"expected a PNG or JPEG image, got {len(data)} bytes that begin with {data[:8]!r}")
@@ -116,7 +116,7 @@ def _pixels_of_pillow(data: bytes) -> np.ndarray:
 
 
 def _with_channels(pixels: np.ndarray, channels: int | None) -> np.ndarray:
-    """Gives an image this number of channels, as TensorFlow does: grey becomes colour, an alpha channel is dropped."""
+    """Converts an image to this number of channels, as TensorFlow does: grey becomes colour, alpha is dropped."""
     own = pixels.shape[2]
     match own, channels:
         case 1, 3:

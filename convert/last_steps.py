@@ -1,12 +1,11 @@
 """The values of the last step of an RLDS episode, and the end of the episode.
 
 RLDS says of a step with `is_last` that its action, reward and discount are meaningless
-(https://github.com/google-research/rlds#dataset-format). Not all data keep to that: in Open X-Embodiment, and where an
+(https://github.com/google-research/rlds#dataset-format). Not all data follow that: in Open X-Embodiment, and where an
 episode of D4RL timed out, the last step has a real action and reward, and the observation after it was not recorded.
-
-What is known: without `is_last` on it, the last step has an action. Else its action and reward are all zeros in every
-episode that ended in the same way, or they are not. Zeros are no evidence of an action, and nothing is lost if they are
-undefined, for undefined is read as zeros. Other values remain: they are the action of an episode that lacks its final
+These rules decide. Without `is_last` on it, the last step has an action. Otherwise, if the actions and rewards of the
+last steps are zeros in all episodes that ended in the same way, they count as undefined: nothing is lost by that,
+because undefined values are read as zeros. Other values are preserved, as the action of an episode that lacks its final
 observation.
 """
 
@@ -33,7 +32,7 @@ class Flags:
       is_terminal: of the last step; None where the data have no such flag.
       lacks_observation: whether a flag marks the last step as without observation.
       has_validity: whether `observation_valid` exists and marks only the last step.
-      odd: flags of steps other than the first and the last, by name, which remain fields.
+      odd: flags that are also set on other steps than the first and the last, by name; they remain fields.
     """
 
     is_last: bool
@@ -48,7 +47,7 @@ def read_flags(columns: Mapping[str, Any], steps: int) -> Flags:
 
     Args:
       columns: the columns of its steps by path, flags among them.
-      steps: how many there are.
+      steps: number of steps.
     """
     last = columns.get(IS_LAST)
     terminal = columns.get(IS_TERMINAL)
@@ -71,7 +70,7 @@ def ending(flags: Flags, metadata: Mapping[str, Any]) -> EpisodeEnd:
 
     Args:
       flags: of its last step.
-      metadata: of the episode; of exports of this library it has the end.
+      metadata: of the episode; exports of this library store the end there.
 
     >>> flags = Flags(is_last=True, is_terminal=False, lacks_observation=False, has_validity=False, odd={})
     >>> ending(flags, {}).name, ending(flags, {"end": "interrupted"}).name
@@ -87,7 +86,7 @@ def ending(flags: Flags, metadata: Mapping[str, Any]) -> EpisodeEnd:
 
 
 class LastSteps:
-    """Whether the last steps of a dataset have actions. It gets all episodes before its result is used."""
+    """Determines whether the last steps of a dataset have actions. Add all episodes before the result is used."""
 
     def __init__(self) -> None:
         self._acted: set[bool | None] = set()
@@ -103,7 +102,7 @@ class LastSteps:
             self._acted.add(flags.is_terminal)
 
     def have_an_action(self, flags: Flags) -> bool:
-        """Whether the last step of an episode does."""
+        """Whether the last step of an episode has an action."""
         if flags.lacks_observation:
             return False
         return not flags.is_last or flags.is_terminal in self._acted
@@ -121,7 +120,7 @@ def acted_fields(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_something(value: Any) -> bool:
-    """Whether a value is anything but zeros or nothing."""
+    """Whether a value has an element that is not zero or empty."""
     match value:
         case str() | bytes():
             return bool(value)

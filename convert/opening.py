@@ -18,14 +18,14 @@ _OPENED_AS_THEY_ARE: Final = (OURS, "tfds")
 
 
 def open_any(location: str | os.PathLike[str], progress: Progress | None = None) -> Dataset:
-    """Opens whatever `rlds_kit.open` does, and directories and files of all other formats.
+    """Opens all locations of `rlds_kit.open`, and directories and files of all other formats.
 
     Args:
-      location: a directory, a file, or another location that `rlds_kit.open` knows.
-      progress: called with bytes while a dataset is converted, which is the first time that it is opened.
+      location: a directory, a file, or another location that `rlds_kit.open` supports.
+      progress: called with bytes while a dataset is converted, when it is opened for the first time.
 
     Raises:
-      As `rlds_kit.open` and `conversion.convert`; what even our own format cannot store is an error.
+      As `rlds_kit.open` and `conversion.convert`; values that our own format cannot store are an error.
     """
     path = Path(location)
     if not path.exists() or formats.recognised(path).name in _OPENED_AS_THEY_ARE:

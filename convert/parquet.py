@@ -1,4 +1,4 @@
-"""Opens Parquet files of other people's, reads their rows in order, and refuses what would take the memory away."""
+"""Opens Parquet files from untrusted sources, reads their rows in order, and limits the memory that this takes."""
 
 import contextlib
 import sys
@@ -44,9 +44,10 @@ def library() -> Any:
 
 
 def numbers_in(values: Any) -> np.ndarray:
-    """The elements of an array of pyarrow as `to_numpy` returns them, which takes a third of a second the first time.
+    """The elements of an array of pyarrow, as `to_numpy` returns them.
 
-    It imports pandas. Arrays of numbers that are there are seen as they are instead.
+    The first call of `to_numpy` takes a third of a second, because it imports pandas. So arrays of numbers without
+    nulls are viewed directly.
     """
     types = library().types
     if types.is_boolean(values.type) and not values.null_count:
@@ -60,7 +61,7 @@ def numbers_in(values: Any) -> np.ndarray:
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turns what pyarrow raises where a file contradicts itself into a `FormatError`."""
+    """Converts pyarrow's errors for invalid files to a `FormatError`."""
     pa = library()
     try:
         yield
@@ -73,10 +74,10 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def opened(path: Path) -> Any:
-    """A Parquet file, of which nothing but its metadata is read yet.
+    """Opens a Parquet file and reads its metadata only.
 
     Raises:
-      FormatError: it is no Parquet, or claims to be far larger than it can be.
+      FormatError: it is not Parquet, or its claimed size is impossible.
       MissingExtraError: pyarrow is not installed.
     """
     pa = library()
@@ -103,9 +104,9 @@ def opened(path: Path) -> Any:
 
 
 def _require_sane(metadata: Any, path: Path) -> None:
-    """Refuses row groups that claim too much.
+    """Raises an error for row groups whose claimed size is impossible.
 
-    Their columns are not read: pyarrow 25 ends the process if the metadata of one contradict each other.
+    The metadata of columns are not read: if they contradict each other, pyarrow 25 crashes the process.
     """
     size = path.stat().st_size
     for number in range(metadata.num_row_groups):
@@ -120,8 +121,8 @@ class RowCursor:
 
     Args:
       path: of the file.
-      columns: those to read.
-      begin: the first row that is wanted; row groups before it are not read.
+      columns: to read.
+      begin: the first requested row; row groups before it are not read.
 
     Attributes:
       path: as given.
@@ -149,7 +150,7 @@ class RowCursor:
         """The next rows, as a table.
 
         Raises:
-          FormatError: there are not so many.
+          FormatError: there are fewer.
         """
         pa = library()
         with reading(self.path):
@@ -178,7 +179,7 @@ def _rows_at_once(schema: Any) -> int:
 
 
 def _size_of(kind: Any) -> int:
-    """Bytes of a value; 0 if they are not all of one size."""
+    """Bytes of a value; 0 if sizes differ."""
     types = library().types
     if types.is_fixed_size_list(kind):
         return int(kind.list_size) * _size_of(kind.value_type)
@@ -187,7 +188,7 @@ def _size_of(kind: Any) -> int:
 
 
 def group_of(metadata: Any, row: int) -> tuple[int, int]:
-    """The row group that a row is in, and the first row of that; the last one for rows that there are not."""
+    """The row group with a row, and the first row of that group; the last group for rows beyond the end."""
     begin = 0
     for number in range(metadata.num_row_groups - 1):
         end = begin + metadata.row_group(number).num_rows

@@ -15,11 +15,11 @@ class PartNote:
     """The note that a part was finished.
 
     Attributes:
-      part: which one.
+      part: number of the part.
       contents: the content digest of each of its episodes.
       steps: number of steps written.
       losses: number of lost values, by field and reason.
-      files: by their path in the part's directory: size, and XXH3-128 in hexadecimal digits.
+      files: size and XXH3-128 in hexadecimal digits, by path in the part's directory.
     """
 
     part: Part
@@ -46,7 +46,7 @@ def files_in(directory: Path) -> dict[str, tuple[int, str]]:
 
 
 def write_note(path: Path, note: PartNote) -> None:
-    """Writes the note on a finished part: all of it, or none."""
+    """Writes the note on a finished part atomically."""
     losses = [[*names, count] for names, count in note.losses.items()]
     write_json(path, asdict(note) | {"contents": [each.hex() for each in note.contents], "losses": losses})
 

@@ -1,4 +1,4 @@
-"""Converts one part of a source, reads it back and compares: the task of a worker."""
+"""The task of a worker: converts one part of a source, reads it back and compares it."""
 
 import contextlib
 import shutil
@@ -26,7 +26,7 @@ made again sooner than a slow disk syncs them; a killed process loses neither. T
 
 @dataclass(frozen=True)
 class Job:
-    """A conversion, as every worker gets it.
+    """The description of a conversion, which every worker receives.
 
     Attributes:
       reader: of the source.
@@ -47,7 +47,7 @@ class Job:
     directory: Path
 
     def bytes_of(self, part: Part) -> list[int]:
-        """The estimated bytes of each episode of a part; of a part without an end, as far as their number is known."""
+        """The estimated bytes of each episode of a part; fewer if the number of episodes is unknown."""
         if part.end is not None:
             return list(self.weights[part.begin : part.end])
         count = max(1, len(self.reader))
@@ -55,11 +55,11 @@ class Job:
 
 
 def convert_part(job: Job, part: Part) -> PartNote:
-    """Writes a part, reads it back, and writes its note. Notifies of the bytes of the source, twice.
+    """Writes a part, reads it back, and writes its note. Each of the two reports the bytes of the source as progress.
 
     Raises:
-      ConversionError: something would be lost, and that is not allowed.
-      FormatError: what was read back is not what was written.
+      ConversionError: values would be lost, and that is not allowed.
+      FormatError: the data that were read back differ from those that were written.
     """
     is_large = sum(job.bytes_of(part)) >= SYNCED_BYTES
     partial = job.directory / f"making-{part.number}-{uuid.uuid4().hex}"
@@ -83,7 +83,7 @@ def convert_part(job: Job, part: Part) -> PartNote:
 
 
 class _PartWork:
-    """One part while it is converted."""
+    """The state of the conversion of one part."""
 
     def __init__(self, job: Job, part: Part, made: Path) -> None:
         self._job, self._part = job, part
@@ -102,7 +102,7 @@ class _PartWork:
         reader, done = self._job.reader, _Pass(self._job.bytes_of(self._part))
         writer = create(self._target, reader)
         try:
-            if not self._part.number:  # every part has the same
+            if not self._part.number:  # the same in every part
                 self._lose(self._target.losses, "the dataset")
             for number, episode in enumerate(episodes_of(reader, self._part), self._part.begin):
                 fitted, losses = writer.fit(episode)
@@ -135,7 +135,7 @@ class _PartWork:
         """Reads everything back.
 
         Raises:
-          FormatError: it is not what was written.
+          FormatError: it differs from what was written.
         """
         reader = formats.named(self._job.format).open(self._target.path) if self.contents else ()
         found, done = 0, _Pass(self._job.bytes_of(self._part))
@@ -149,7 +149,7 @@ class _PartWork:
 
 
 class _Pass:
-    """Notifies of the bytes of a part, by the estimated size of its episodes; at the end of all of them."""
+    """Reports the bytes of a part as progress, by the estimated sizes of its episodes; at the end, all of them."""
 
     def __init__(self, weights: list[int]) -> None:
         self._weights, self._left = iter(weights), sum(weights)
@@ -161,7 +161,7 @@ class _Pass:
         notify(count)
 
     def end(self) -> None:
-        """Counts the rest."""
+        """Counts the remaining bytes."""
         notify(self._left)
         self._left = 0
 

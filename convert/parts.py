@@ -9,7 +9,7 @@ from rlds_kit.convert.protocol import ForeignEpisode, PartReader, Reader
 PART_BYTES: Final = 4 << 20
 """The least size of a part when it is decoded, because each is at least one file of the result."""
 LARGE_PART_BYTES: Final = 64 << 20
-"""The size of parts of large sources: a killed conversion loses so much for each worker."""
+"""The size of parts of large sources: a killed conversion loses this much for each worker."""
 PARTS: Final = 32
 """The number of parts of sources between these sizes."""
 MOST_PARTS: Final = 1024
@@ -21,7 +21,7 @@ class Part:
     """Consecutive episodes of a source, which one task converts.
 
     Attributes:
-      number: which part.
+      number: of the part.
       begin: first episode.
       end: one past the last one; None: the whole source, in one pass.
     """
@@ -35,12 +35,12 @@ class Part:
 
 
 def least_bytes(size: int, decoded: int, part_bytes: int = PART_BYTES) -> int:
-    """The least bytes of a part in the source, where a gigabyte of frames of a game may be some megabytes.
+    """The minimum bytes of a part in the source, where a gigabyte of decoded frames may take only some megabytes.
 
     Args:
       size: bytes of the source.
       decoded: bytes of its steps when they are decoded; 0: unknown.
-      part_bytes: the least bytes of a part when they are decoded.
+      part_bytes: minimum bytes of a part when decoded.
 
     >>> least_bytes(1_000, 250_000, 50_000), least_bytes(1_000, 0, 50_000)
     (200, 50000)
@@ -49,11 +49,11 @@ def least_bytes(size: int, decoded: int, part_bytes: int = PART_BYTES) -> int:
 
 
 def partition(weights: Sequence[int], part_bytes: int = PART_BYTES) -> list[Part]:
-    """Divides episodes into parts of about equal bytes, at least one, which depend on nothing but the arguments.
+    """Divides episodes into at least one part of about equal bytes; the result depends only on the arguments.
 
     Args:
       weights: bytes of each episode.
-      part_bytes: of a part, at least.
+      part_bytes: minimum bytes of a part.
 
     >>> [(part.begin, part.end) for part in partition([5, 5, 5, 20, 5], 10)]
     [(0, 2), (2, 4), (4, 5)]

@@ -19,19 +19,19 @@ class ConversionError(RldsKitError, ValueError):
 
 @dataclass(frozen=True)
 class ForeignEpisode:
-    """An episode on its way from one format to another.
+    """An episode between two formats.
 
     Attributes:
-      observed: per step, the observation and what belongs with it.
-      acted: per action, action, reward and what belongs with them; a row stands for the step it was done in. One less
-        than `observed`, or as many: then the final observation is missing.
+      observed: for each step, the fields of the observation side.
+      acted: for each action, the fields of the action side, in the row of its step. One fewer than `observed`; or as
+        many, if the final observation is missing.
       end: how it ended.
       terminated: Gymnasium's flag of the last step.
       truncated: Gymnasium's flag of the last step.
       metadata: of the episode.
       seed: of the reset that began it.
       options: of that reset.
-      provenance: what is known of its origin alone.
+      provenance: of this episode alone.
     """
 
     observed: Sequence[Row]
@@ -47,12 +47,12 @@ class ForeignEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Values that do not come through.
+    """Values that are lost in a conversion.
 
     Attributes:
-      field: whose they are, as in "info/bonus".
-      reason: why.
-      values: how many.
+      field: of the values, as in "info/bonus".
+      reason: why they are lost.
+      values: number of lost values.
     """
 
     field: str
@@ -67,10 +67,10 @@ class Reader(Protocol):
       about: name, description, citation and licence, as far as they are known.
       spec: the declared fields.
       metadata: of the dataset.
-      environment: that the episodes come from.
+      environment: of the episodes.
       size: bytes on disk.
-      lossy: what was lost before, when the source was made, by field.
-      losses: what no other format will get to see; known after iterating.
+      lossy: losses from the creation of the source, by field.
+      losses: data that the reader leaves out; complete after iterating.
     """
 
     about: Mapping[str, str]
@@ -82,7 +82,7 @@ class Reader(Protocol):
     losses: list[Loss]
 
     def __len__(self) -> int:
-        """Number of episodes; a directory that a crash left may turn out to have others."""
+        """Number of episodes; after a crash of the writer, iterating may find another number."""
 
     def __iter__(self) -> Iterator[ForeignEpisode]:
         """The episodes, in order."""
@@ -90,9 +90,9 @@ class Reader(Protocol):
 
 @runtime_checkable
 class PartReader(Reader, Protocol):
-    """A source of which any episodes can be read without those before them: by several processes, or after a break.
+    """A source with random access to episodes, for several processes and for continuing a conversion.
 
-    It can be pickled, also after `weigh`, and what it then reads is what it would have read before.
+    It can be pickled, also after `weigh`; the copy reads the same episodes.
     """
 
     def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
@@ -102,7 +102,7 @@ class PartReader(Reader, Protocol):
         """
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
-        """The episodes from one number up to and without another, in order; afterwards `losses` are theirs."""
+        """The episodes in a range of numbers, in order; afterwards `losses` are those of these episodes."""
 
     def __iter__(self) -> Iterator[ForeignEpisode]:
         """The episodes, in order."""
@@ -111,7 +111,7 @@ class PartReader(Reader, Protocol):
 
 @runtime_checkable
 class KnowsDecoded(Protocol):
-    """A source that knows how large its steps are when they are decoded.
+    """A source that knows the size of its steps when they are decoded.
 
     Attributes:
       decoded: bytes of all steps, about; available after `weigh`.
@@ -122,15 +122,15 @@ class KnowsDecoded(Protocol):
 
 @runtime_checkable
 class Sharing(Protocol):
-    """A source that cannot be read in parts without work on all of it, which one process can do for others."""
+    """A source that must be processed as a whole before parts can be read; one process can do this for all."""
 
     def share(self, directory: Path) -> bool:
-        """Leaves the result in a directory that is there for as long as anything is read.
+        """Writes the result to a directory that exists for as long as the source is read.
 
         Called before the source is pickled; others find the directory under the same path.
 
         Returns:
-          Whether others need not do that work again. If they must, one process is faster than several.
+          Whether other processes can use the result. If not, one process is faster than several.
         """
 
 
@@ -149,7 +149,7 @@ class Writer(Protocol):
     """A writer of a foreign format."""
 
     def fit(self, episode: ForeignEpisode) -> tuple[ForeignEpisode | None, list[Loss]]:
-        """The episode without the values that the target cannot store, or None if nothing is left; and the losses."""
+        """The episode without the values that the target cannot store, or None if nothing remains; and the losses."""
 
     def write(self, episode: ForeignEpisode) -> None:
         """Writes an episode that fits."""
@@ -165,7 +165,7 @@ class Target:
     Attributes:
       path: where to write; does not exist.
       name: of the finished dataset's directory.
-      origin: where it comes from, for its metadata.
+      origin: of the data, for its metadata.
       losses: gets the metadata of the dataset that the writer cannot store.
     """
 
@@ -180,13 +180,13 @@ class Format:
     """A format of datasets.
 
     Attributes:
-      name: that users give.
-      summary: what it is.
+      name: for users.
+      summary: a description.
       recognises: whether a path has this format.
-      open: reads what is at a path.
+      open: creates a reader for a path.
       create: makes a writer for a source; None if the format is only read.
-      join: moves what several writers made, each of them of episodes in their order, into a directory that is there;
-        None where one writer has to make the whole.
+      join: moves the results of several writers, in order, into an existing directory; None if only one writer can
+        write a dataset.
     """
 
     name: str

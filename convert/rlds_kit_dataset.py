@@ -1,4 +1,4 @@
-"""Our own datasets behind the protocol of conversions."""
+"""Reads and writes our own datasets for conversions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class _Run:
 class DatasetReader(PartReader):
     """Reads a dataset of ours.
 
-    Which fields belong to the action is seen from where they are: on the steps that have an action, and no other.
+    A field belongs to the action side if it has values exactly on the steps with an action.
     """
 
     def __init__(self, path: Path) -> None:
@@ -68,7 +68,7 @@ class DatasetReader(PartReader):
             yield self._read(self._dataset.episodes[number])
 
     def _run(self, episode: Episode) -> "_Run":
-        """What the episodes of a shard have in common."""
+        """The data that the episodes of a shard have in common."""
         found = self._runs.get(episode.shard_id)
         if found is None:
             environment = episode.run_environment
@@ -111,7 +111,7 @@ class DatasetReader(PartReader):
 
 
 def _acted_fields(masks: Mapping[str, np.ndarray]) -> list[str]:
-    """Action, reward and discount, and what is defined where they are and nowhere else, but not on every step."""
+    """Action, reward and discount, and fields that are defined on exactly the same steps, but not on every step."""
     base = [name for name in ACTED_FIELDS if name in masks]
     if not base or masks[base[0]].all():
         return base
@@ -129,7 +129,7 @@ def _rows(episode: Episode, columns: ExactColumns, names: Sequence[str], length:
 
 
 class _ExactRows(RowSequence):
-    """The steps of an episode with some of its fields, where they are defined."""
+    """The steps of an episode with some of its fields, as far as these are defined."""
 
     def __init__(self, episode: Episode, masks: Mapping[str, np.ndarray], length: int) -> None:
         self._episode, self._masks, self._length = episode, masks, length
@@ -164,7 +164,7 @@ class DatasetWriter:
         )
 
     def fit(self, episode: ForeignEpisode) -> tuple[ForeignEpisode | None, list[Loss]]:
-        """Everything fits but an episode without steps."""
+        """Everything can be stored, except an episode without steps."""
         if not episode.observed:
             return None, [Loss("episode", "has no step")]
         return episode, []
@@ -181,7 +181,7 @@ class DatasetWriter:
         recording.end(episode.end, terminated=episode.terminated, truncated=episode.truncated)
 
     def close(self) -> None:
-        """Writes what is waiting."""
+        """Writes all buffered data."""
         self._recorder.close()
 
 

@@ -1,4 +1,4 @@
-"""Columns seen as rows."""
+"""Views of columns as rows."""
 
 import abc
 import functools
@@ -14,7 +14,7 @@ class RowSequence(Sequence[Row], abc.ABC):
 
     @abc.abstractmethod
     def row(self, number: int) -> Row:
-        """The row of that number, from 0 to the length."""
+        """The row of this number, below the length."""
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
@@ -42,7 +42,7 @@ class Rows(ArrayRows, RowSequence):
         return cls(rows.columns, rows.length, rows.begin)
 
     def without_empty_end(self, length: int) -> "Rows":
-        """The first rows only, if those after them have no fields."""
+        """Only the first rows, if later ones have no fields."""
         is_empty = not any(self.row(number) for number in range(length, self.length))
         return Rows(self.columns, length, self.begin) if is_empty and length < self.length else self
 
@@ -50,7 +50,7 @@ class Rows(ArrayRows, RowSequence):
         return self.length
 
     def row(self, number: int) -> Row:
-        """The fields that have a value there."""
+        """The fields with a value in a row."""
         return {
             name: value_at(self.columns[name], number - within.start)
             for name, within in self._ranges.items()

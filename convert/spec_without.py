@@ -1,4 +1,4 @@
-"""Specs of what is left of a dataset."""
+"""The spec of a dataset after losses."""
 
 from collections.abc import Collection
 
@@ -6,7 +6,7 @@ from rlds_kit import spec as specs
 
 
 def spec_without(spec: specs.Dict, lost: Collection[str]) -> specs.Dict:
-    """A spec without some of its leaves, and without the nests that are empty for it.
+    """A spec without some of its leaves, and without nests that become empty.
 
     Args:
       spec: of a dataset.
@@ -20,7 +20,7 @@ def spec_without(spec: specs.Dict, lost: Collection[str]) -> specs.Dict:
 
 
 def _left(spec: specs.Spec, path: str, lost: Collection[str]) -> specs.Spec | None:
-    """None where nothing is left. The items of a tuple move up, as those of a value do."""
+    """None if nothing remains. Later items of a tuple move up, as in a value."""
     match spec:
         case specs.Dict() if spec.fields:
             fields = {name: left for name, each in spec.fields.items() if (left := _left(each, f"{path}/{name}", lost))}

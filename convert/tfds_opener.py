@@ -1,4 +1,4 @@
-"""Opens with `rlds_kit.open` what TFDS has prepared: the entry point `tfds` of the group `rlds_kit.openers`."""
+"""Opens prepared datasets of TFDS with `rlds_kit.open`: the entry point `tfds` of the group `rlds_kit.openers`."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ def directory_of(location: str, split: str | None, data_dir: str | os.PathLike[s
     The arguments are those of `rlds_kit.open`.
 
     Raises:
-      As `open_directory` and `convert`; and ValueError for a name that is none.
+      As `open_directory` and `convert`; and ValueError for an invalid name.
     """
     if not location.startswith(TFDS):
         return _converted(Path(location), split)
@@ -44,18 +44,18 @@ def directory_of(location: str, split: str | None, data_dir: str | os.PathLike[s
 
 
 def convert(directory: TfdsDirectory, split: str | None, target: Path, progress: Progress | None = None) -> Report:
-    """Writes the episodes of a split into a new dataset, and compares what was written with what was read.
+    """Writes the episodes of a split into a new dataset, and compares the written episodes with the source.
 
     Episodes without steps are left out; the metadata of the new dataset name them.
 
     Args:
       directory: a prepared dataset, from `open_directory`.
-      split: as `tfds.load` takes it; None: the only one.
+      split: as for `tfds.load`; None: the only one.
       target: the directory of the new dataset.
-      progress: called with the bytes that are done and the bytes there are.
+      progress: a callback with the bytes done and the total.
 
     Raises:
-      As `tfds.episodes`; and FormatError, if a written episode is not the one that was read.
+      As `tfds.episodes`; and FormatError, if a written episode differs from the source.
     """
     source = Source(directory.path, FORMAT.name, TfdsReader(directory, split), split or "")
     return convert_opened(source, target, formats.named(conversion.OURS), allow_loss=True, tell=progress)
@@ -66,7 +66,7 @@ def _converted(path: Path, split: str | None) -> Path:
     files = [file for part in directory.stretches(split) for file, _, _ in directory.files_of(part)]
     identity = {
         "converter": conversion.VERSION,
-        "directory": str(directory.path),  # copies with the times of their originals may hold something else
+        "directory": str(directory.path),  # a copy may have the time of its original but other content
         "split": [vars(part) for part in directory.stretches(split)],
         "about": [directory.sha256(FILE), directory.sha256(INFO), directory.class_names],
         "files": [(each.name, each.stat().st_size, each.stat().st_mtime_ns) for each in files if each.is_file()],

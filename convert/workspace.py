@@ -1,7 +1,7 @@
 """The working directory of a conversion, beside its destination; finished parts survive a killed process.
 
     .<name>.partial-convert/
-      .lock             locked while a process is at work
+      .lock             locked while a process works on it
       plan.json         the source, the options and the parts
       part-00000/       a finished part
       part-00000.json   its note; parts without one are converted again
@@ -29,7 +29,7 @@ _WORD: Final = "convert"
 def workspace(destination: Path) -> Iterator[Path]:
     """Yields the working directory of a conversion; removes it at the end, and after errors that would occur again.
 
-    It stays after an error of the system, when a worker or the process itself was killed, and after Ctrl-C.
+    It remains after a system error, after Ctrl-C, and if a worker or the process itself was killed.
 
     Raises:
       DatasetExistsError: the destination exists, or another process converts to it.
@@ -56,7 +56,7 @@ def workspace(destination: Path) -> Iterator[Path]:
 
 
 def _may_continue(error: BaseException) -> bool:
-    """Whether the same conversion may get further the next time."""
+    """Whether repeating the same conversion may succeed."""
     if isinstance(error, DatasetExistsError):
         return False
     return not isinstance(error, Exception) or isinstance(error, WorkerDiedError | OSError)

@@ -87,7 +87,7 @@ def overview(dataset: rlds_kit.Dataset, stored: int) -> Table:
     table.add_section()
     table.add_row(f"all {len(dataset.episodes)}", f"{steps:,}", "", "")
     frame = dataset.episodes[0].steps[0]["observation"]
-    table.caption = f"One frame has {frame.nbytes:,} bytes in memory; on disk a step takes {stored / steps:.1f}."
+    table.caption = f"One frame has {frame.nbytes:,} bytes in memory; on disk a step takes {stored / steps:.1f} bytes."
     return table
 
 

@@ -20,7 +20,7 @@ def chosen(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[Rule]
 
     Args:
       select: ids, or beginnings of ids such as "RK2"; none are all.
-      ignore: likewise, those to leave out.
+      ignore: likewise, of rules to leave out.
 
     Raises:
       ValueError: there is no such rule.

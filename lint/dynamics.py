@@ -1,9 +1,9 @@
-"""Plays an episode again under hypotheses of how it was shifted, and names the one that explains it.
+"""Replays an episode under hypotheses about shifted fields, and finds the one that explains it.
 
-A recording is right if, after a reset with its seed, its actions give its observations and rewards. Where they do not,
-the same is tried with the actions of other rows, or with observations that begin at another row. A hypothesis counts
-only if it explains every observation that can be compared, `ENOUGH` of them at least, and the recording as it stands
-does not: then there is no doubt.
+A recording is correct if, after a reset with its seed, its actions give its observations and rewards. If they do not,
+the replay is repeated with the actions of other rows, or with observations that begin at another row. A hypothesis is
+accepted only if it explains every observation that can be compared, at least `ENOUGH` of them, and the unshifted
+recording does not.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ MOST_BYTES: Final = 1 << 28
 ENOUGH: Final = 8
 """Observations that a shift has to explain."""
 VARIED: Final = 3
-"""How many of them have to differ from each other."""
+"""How many of them must differ from each other."""
 OBSERVATION_SHIFTS: Final = (*range(1, 17), -1)
 LOUD: Final = ("RecordVideo", "HumanRendering")
 """Wrappers that write files or open windows."""
@@ -50,7 +50,7 @@ class Played:
 
     Attributes:
       compared: how many observations were recorded ones.
-      changes: how many of these differ from the one before.
+      changes: how many of these differ from the previous one.
       rewards: one for each action.
       terminated: of the last step.
       truncated: of the last step.
@@ -74,12 +74,12 @@ class Probe:
 
     Attributes:
       actions: that were taken.
-      action_shift: 1 where the action taken in row k stands in row k + 1; 0 where it stands in its own.
-      observation_shift: 2 where the observation of row k stands in row k + 2.
-      reward_shift: 1 where the reward for the action of row k stands in row k + 1; None where no shift explains them.
-      first_reward: where, and what differs, if rewards do; empty if not.
+      action_shift: 1 if the action of row k is in row k + 1; 0 if it is in its own row.
+      observation_shift: 2 if the observation of row k is in row k + 2.
+      reward_shift: 1 if the reward for the action of row k is in row k + 1; None if no shift explains them.
+      first_reward: the place and values of the first difference of rewards; empty if there is none.
       is_whole: whether every recorded action was taken.
-      played: what the environment did.
+      played: the results of the environment.
     """
 
     actions: int
@@ -92,12 +92,12 @@ class Probe:
 
     @property
     def is_aligned(self) -> bool:
-        """Whether actions and observations stand where they belong."""
+        """Whether actions and observations are in their own rows."""
         return not (self.action_shift or self.observation_shift)
 
 
 def numbers_to_probe(expected: int) -> frozenset[int]:
-    """The numbers of the episodes that are played again, spread over the dataset.
+    """The numbers of the episodes that are replayed, spread over the dataset.
 
     >>> sorted(numbers_to_probe(100))
     [0, 25, 50, 74, 99]
@@ -106,11 +106,11 @@ def numbers_to_probe(expected: int) -> frozenset[int]:
 
 
 def probe(episode: SubjectEpisode) -> Probe | None:
-    """Plays an episode again.
+    """Replays an episode.
 
     Returns:
-      What explains it; None where nothing does, or it cannot be played: no seed, no environment that can be made, steps
-      left out, too few of them.
+      The explanation; None if there is none, or if it cannot be replayed: no seed, no environment that can be made,
+      steps left out, too few of them.
 
     Raises:
       DamagedError: a row is damaged.
@@ -131,7 +131,7 @@ def quiet(provenance: Mapping[str, Any]) -> Mapping[str, Any]:
     """The provenance for an environment that opens no window, writes no file and imports no other module.
 
     Raises:
-      NotRebuiltError: it would do so even where nothing is rendered.
+      NotRebuiltError: it would do so even without rendering.
 
     >>> quiet({"id": "CartPole-v1", "kwargs": {"render_mode": "human", "x": 1}})["kwargs"]
     {'x': 1}
@@ -191,7 +191,7 @@ def _hypotheses(recording: _Recording) -> Iterator[tuple[int, int, list[Any]]]:
 
 
 def _first_actions(recording: _Recording) -> list[Any]:
-    """What the first action may have been, where there are few."""
+    """Candidates for the first action, if there are few actions."""
     env = rebuilt(recording.provenance)
     space = env.action_space
     env.close()
@@ -201,7 +201,7 @@ def _first_actions(recording: _Recording) -> list[Any]:
 
 
 def _play(recording: _Recording, actions: Sequence[Any], shift: int) -> Played | None:
-    """Takes actions to the end; None if an observation is not the one recorded `shift` rows later, or on an error."""
+    """Takes all actions; None if an observation differs from the one recorded `shift` rows later, or after an error."""
     rewards: list[Any] = []
     compared = changes = 0
     before: Any = None
@@ -220,7 +220,7 @@ def _play(recording: _Recording, actions: Sequence[Any], shift: int) -> Played |
 
 
 def _steps(recording: _Recording, actions: Sequence[Any]) -> Generator[tuple[Any, Any, bool, bool], None, None]:
-    """What the environment returns to the reset, and to each action; the last is FAILED where it raises an error."""
+    """The results of the reset and of each action; the last is FAILED if the environment raises an error."""
     env = rebuilt(recording.provenance)
     try:
         observation, _ = env.reset(seed=recording.episode.seed, options=recording.episode.options)
@@ -230,7 +230,7 @@ def _steps(recording: _Recording, actions: Sequence[Any]) -> Generator[tuple[Any
             yield observation, reward, bool(terminated), bool(truncated)
             if terminated or truncated:
                 return
-    except Exception:  # noqa: BLE001  whatever it is, it was not raised when the episode was recorded
+    except Exception:  # noqa: BLE001  any error is a divergence: none was raised during the recording
         yield FAILED, None, False, False
     finally:
         env.close()
@@ -273,7 +273,7 @@ def _text(recorded: dict[int, Any], rewards: Sequence[Any], row: int) -> str:
 
 
 def equal(recorded: Any, replayed: Any) -> bool:
-    """Whether two values are the same: a number in another type is, also one that was rounded to a narrower float.
+    """Whether two values are equal, also as numbers of different types, or after rounding to a narrower float.
 
     >>> equal(np.float32(0.1), 0.1), equal(1.0, 1.5)
     (True, False)

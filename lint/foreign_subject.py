@@ -1,4 +1,4 @@
-"""A dataset of a foreign format as checks see it: as its reader reads it, without a conversion."""
+"""Datasets of foreign formats for checks: read by the reader of their format, without a conversion."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from rlds_kit.storage.leaf import escape
 
 
 class ForeignSubject:
-    """A dataset behind the protocol of conversions. A `Subject`."""
+    """A dataset that a reader of a foreign format reads. A `Subject`."""
 
     def __init__(self, path: Path, reader: Reader) -> None:
         self._reader = reader
@@ -27,7 +27,7 @@ class ForeignSubject:
 
     @property
     def losses(self) -> Sequence[str]:
-        """What the reader leaves out, in words."""
+        """Descriptions of data that the reader leaves out."""
         return [f"{loss.field}: {loss.reason}" for loss in self._reader.losses]
 
     def __iter__(self) -> Iterator[SubjectEpisode]:
@@ -49,7 +49,7 @@ class ReadEpisode(SubjectEpisode):
         self.digest = b""
 
     def leaves(self, wanted: Wanted, begin: int, end: int) -> dict[str, Leaf]:
-        """The leaves that are wanted, where rows `[begin, end)` have values."""
+        """The requested leaves with values in rows `[begin, end)`."""
         found: dict[str, Leaf] = {}
         for rows in (self._episode.observed, self._episode.acted):
             if isinstance(rows, Rows):
@@ -81,6 +81,6 @@ def _row(rows: Sequence[Row], index: int) -> Row:
 
 
 def _may_be_wanted(wanted: Wanted, name: str) -> bool:
-    """Whether a field, or one below it, is wanted."""
+    """Whether a field, or one below it, is requested."""
     path = escape(name)
     return wanted(path) or wanted(f"{path}/")

@@ -1,9 +1,9 @@
-"""Whether images were JPEG once, from the images alone.
+"""Detects whether images were once stored as JPEG, from their pixels alone.
 
 JPEG (ITU-T T.81) cuts an image into blocks of 8 x 8 pixels, takes the cosine transform of each, and rounds every
-coefficient to a multiple of a step. After decoding, the transform of the same blocks gives multiples again, off by
-what rounding to whole pixels does. Of blocks that begin elsewhere it does not: these are the control, which any
-regularity of the picture itself passes as well.
+coefficient to a multiple of a step. After decoding, the transform of the same blocks gives multiples again, except
+for errors from rounding to whole pixels. Shifted blocks do not have this property, so they are the control: a
+regular pattern in the picture itself would appear in both.
 """
 
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ def _coefficients(brightness: Sequence[np.ndarray], images: Sequence[np.ndarray]
 
 
 def _distinct(blocks: np.ndarray) -> np.ndarray:
-    """Each block once: a background that stands still is one piece of evidence."""
+    """Unique blocks, so that a constant background counts once."""
     whole = np.ascontiguousarray(blocks).reshape(-1, BLOCK * BLOCK)
     _, first = np.unique(whole.view(np.dtype((np.void, whole.strides[0]))).ravel(), return_index=True)
     return blocks[np.sort(first)]

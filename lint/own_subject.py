@@ -1,4 +1,4 @@
-"""A dataset of ours as checks see it: read column by column, and only what is wanted."""
+"""Datasets of rlds_kit for checks: reads only requested columns."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -17,7 +17,7 @@ _PLAYED: Final = (OBSERVATION, ACTION, REWARD)
 
 
 class OwnSubject:
-    """A dataset of ours. A `Subject`."""
+    """A dataset of rlds_kit. A `Subject`."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset, self._source = dataset, dataset.source()
@@ -60,13 +60,13 @@ class OwnEpisode(SubjectEpisode):
     provenance = property(lambda self: self._cached("provenance"))
 
     def _cached(self, name: str) -> Any:
-        """What is decoded once."""
+        """The values that are decoded once."""
         if name not in self.memory:
             self.memory[name] = getattr(self._episode, name)
         return self.memory[name]
 
     def leaves(self, wanted: Wanted, begin: int, end: int) -> dict[str, Leaf]:
-        """The leaves that are wanted, where rows `[begin, end)` have values."""
+        """The requested leaves with values in rows `[begin, end)`."""
         found = {}
         for path, stack in self._reader.stacks(begin, end, wanted).items():
             values, present = stack.result()
@@ -76,7 +76,7 @@ class OwnEpisode(SubjectEpisode):
         return found
 
     def rows(self, begin: int, end: int) -> list[dict[str, Any]]:
-        """What is defined of observation, action and reward, as it was given."""
+        """The defined values of observation, action and reward, as recorded."""
         part = self._episode[begin:end]
         masks = {name: _mask(part, name) for name in _PLAYED if name in part.fields}
         return [

@@ -11,7 +11,7 @@ _PROBE: Final = "probe"
 
 
 class ProbeCheck(Check):
-    """A check of some episodes that are played again, once for all checks."""
+    """A check of some episodes that are replayed, once for all checks."""
 
     def begin(self, subject: Subject) -> Iterable[Hit]:
         """Chooses the episodes."""
@@ -28,5 +28,5 @@ class ProbeCheck(Check):
         return () if found is None else self.check_probe(episode, found)
 
     def check_probe(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
-        """What follows from it."""
+        """The findings from a replay."""
         raise NotImplementedError

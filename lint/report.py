@@ -16,7 +16,7 @@ class Place:
 
     Attributes:
       episode: its number in the dataset.
-      step: row of it; None when it is about the whole episode.
+      step: its row; None if it is about the whole episode.
 
     >>> print(Place(3, 17), Place(4))
     3:17 4
@@ -37,11 +37,11 @@ class Finding:
       rule: its id.
       name: its name.
       severity: how bad it is.
-      dataset: where the dataset is.
+      dataset: path of the dataset.
       field: path of the leaf; empty when none in particular.
-      message: what is wrong, at the first place.
-      episodes: how many are concerned; 0 when it is about the dataset.
-      count: how many values, steps or episodes.
+      message: the problem at the first place.
+      episodes: number of affected episodes; 0 if it is about the dataset.
+      count: number of values, steps or episodes.
       places: the first ones.
     """
 
@@ -79,7 +79,7 @@ class Report:
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """Findings of something that is wrong more often than it is meant."""
+        """The findings of severity WARNING, which are usually faults, but may be intended."""
         return tuple(each for each in self.findings if each.severity is Severity.WARNING)
 
     @property

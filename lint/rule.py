@@ -20,7 +20,7 @@ class Severity(enum.Enum):
     ERROR = "error"
     """The data are wrong, or contradict their metadata."""
     WARNING = "warning"
-    """Something that is wrong more often than it is meant."""
+    """More often an error than intended."""
     INFO = "info"
     """Worth knowing."""
 
@@ -34,8 +34,8 @@ class Hit:
       episode: its number; None when it concerns the dataset.
       step: row of the episode; None when it concerns all of it.
       field: path of the leaf, or of the metadata; empty when none in particular.
-      count: how many values or steps of the episode.
-      severity: None is the rule's own.
+      count: number of values or steps of the episode.
+      severity: None: that of the rule.
     """
 
     message: str
@@ -48,10 +48,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Consecutive rows of an episode, with the leaves that some check wants.
+    """Consecutive rows of an episode, with the leaves that some check has requested.
 
     Attributes:
-      episode: that they are of.
+      episode: with these rows.
       leaves: by path.
     """
 
@@ -101,9 +101,9 @@ class Rule:
     """A rule: its id, severity, title and text, and the class that checks it.
 
     Attributes:
-      id: "RK" and three digits, the first of which is its theme. It stays.
-      name: in words, for people.
-      title: one sentence: what its findings have in common.
+      id: "RK" and three digits, the first of which is its theme. It never changes.
+      name: of the rule, for people.
+      title: one sentence that describes its findings.
       severity: of its findings, unless one states otherwise.
       text: the fault, why it matters and how to fix it: three paragraphs.
       start: makes its check.

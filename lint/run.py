@@ -1,4 +1,4 @@
-"""Shows datasets to checks: one pass, decoding only what some check wants to see."""
+"""Runs checks over datasets in one pass, decoding only the leaves that some check requests."""
 
 import math
 import os
@@ -41,14 +41,14 @@ def lint(
 ) -> Report:
     """Finds faults in datasets of any format that can be opened or converted.
 
-    Every dataset is read once, in memory that does not grow with the length of an episode of ours, and only the fields
-    that a chosen rule still wants to see. Up to five episodes of a dataset are played again, where their environment
-    can be made; `--ignore RK1,RK207` does without.
+    Every dataset is read once, and only the fields that a selected rule still needs. For datasets of rlds_kit, memory
+    does not grow with the length of an episode. Up to five episodes of a dataset are replayed, if their environment can
+    be made; `--ignore RK1,RK207` prevents this.
 
     Args:
-      *datasets: open ones, paths, or locations as `rlds_kit.open` takes them.
-      against: datasets that must share no episode with these, for instance those to test on. Nothing else is looked
-        for in them.
+      *datasets: open ones, paths, or locations for `rlds_kit.open`.
+      against: datasets that must share no episode with these, for instance those to test on. They are not checked for
+        other faults.
       select: ids of rules, or beginnings of ids; none are all.
       ignore: ids of rules to leave out, likewise.
       progress: gets the bytes done, estimated as equal for all steps.
@@ -94,7 +94,7 @@ class _Work:
             for number, episode in enumerate(subject):
                 self._meter.at(int(subject.size * min(1.0, number / max(1, subject.expected))))
                 self._check_episode(subject, episode, checks, window)
-        except _UNREADABLE as error:  # of a foreign format; what comes after it cannot be read
+        except _UNREADABLE as error:  # of a foreign format; later episodes cannot be read
             self._add(subject, UNREADABLE, [Hit(str(error), number + 1)])
         for rule, check in checks:
             self._add(subject, rule, check.finish(subject))
@@ -134,14 +134,14 @@ def _stretches(episode: SubjectEpisode, checks: Sequence[Check], window: "_Windo
 
 
 class _Window:
-    """How many rows are shown at once: a spec does not say how large everything is, so it begins with few."""
+    """The number of rows that are read at once: few at first, because specs do not give all sizes."""
 
     def __init__(self, spec: specs.Spec) -> None:
         self._most = max(1, min(MOST_ROWS, STRETCH_BYTES // max(1, _bytes(spec))))
         self.rows = min(self._most, FIRST_ROWS)
 
     def saw(self, leaves: Iterable[Leaf], rows: int) -> None:
-        """Learns from what so many rows had."""
+        """Updates the size of rows with that of these rows."""
         size = sum(_size(leaf) for leaf in leaves) // rows
         self.rows = max(1, min(self._most, GROWTH * self.rows, STRETCH_BYTES // max(1, size)))
 
@@ -171,11 +171,11 @@ def opened(dataset: str | os.PathLike[str] | Dataset) -> Subject:
     """Opens a dataset.
 
     Args:
-      dataset: an open one, a path, or a location as `rlds_kit.open` takes it.
+      dataset: an open one, a path, or a location for `rlds_kit.open`.
 
     Raises:
       NotADatasetError: there is none, or none of a known format.
-      FormatError: it is broken.
+      FormatError: it is invalid.
     """
     if isinstance(dataset, Dataset):
         return OwnSubject(dataset)
@@ -187,7 +187,7 @@ def opened(dataset: str | os.PathLike[str] | Dataset) -> Subject:
             if each.recognises(path):
                 return ForeignSubject(path, each.open(path))
     elif not _is_location(dataset):
-        formats.recognised(path)  # the error names what was expected
+        formats.recognised(path)  # the error describes the expected format
     return OwnSubject(open_location(dataset))
 
 

@@ -1,4 +1,4 @@
-"""A dataset as checks see it, whatever its format, and its episodes."""
+"""The interface of datasets of any format, and of their episodes, for checks."""
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,14 +50,14 @@ class Subject(Protocol):
     """A dataset.
 
     Attributes:
-      name: where it is.
+      name: its path.
       spec: of its fields.
       metadata: of the dataset.
-      lossy: what was lost before, when it was made, by field.
-      deviations: what came in declared fields that is something else than was declared, in words, by field.
-      expected: how many episodes its index promises.
+      lossy: losses from its creation, by field.
+      deviations: descriptions of values that do not match the declaration, by field.
+      expected: number of episodes in its index.
       size: bytes on disk.
-      damage: bytes that opening went over, in words.
+      damage: descriptions of bytes that opening skipped.
     """
 
     name: str
@@ -83,7 +83,7 @@ class SubjectEpisode:
     Attributes:
       number: in its dataset.
       length: number of rows: steps, the last one included.
-      end: how it ended.
+      end: the way in which it ended.
       terminated: Gymnasium's flag of the last step.
       truncated: Gymnasium's flag of the last step.
       metadata: of the episode.
@@ -105,7 +105,7 @@ class SubjectEpisode:
     digest: bytes
 
     def leaves(self, wanted: Wanted, begin: int, end: int) -> dict[str, Leaf]:
-        """The leaves that are wanted, where rows `[begin, end)` have values.
+        """The requested leaves with values in rows `[begin, end)`.
 
         Raises:
           DamagedError: one of them is damaged.
@@ -113,7 +113,7 @@ class SubjectEpisode:
         raise NotImplementedError
 
     def rows(self, begin: int, end: int) -> list[dict[str, Any]]:
-        """The values of rows as they were given: of what is defined of observation, action and reward.
+        """The defined values of observation, action and reward in each row, as recorded.
 
         Raises:
           DamagedError: one of them is damaged.
@@ -127,7 +127,7 @@ class SubjectEpisode:
 
     @property
     def actions(self) -> int:
-        """How many rows may have an action: all but the last, or all where the final observation is missing."""
+        """The number of rows that may have an action: all but the last, or all if the final observation is missing."""
         return self.length - 1
 
     @functools.cached_property

@@ -1,4 +1,4 @@
-"""Warns once if an action is outside its space. The action is recorded unchanged: what the agent did is data."""
+"""Warns once if an action is outside its space. The action is recorded unchanged, because it is data."""
 
 import warnings
 from typing import Final
@@ -35,7 +35,7 @@ class ActionCheck:
         """Whether no invalid action was found yet."""
         self._fine: set[tuple[type, object]] = set()
         self._batch = stacked(spec)
-        self._example: np.ndarray | None = None  # of batches of which only the bounds need a look
+        self._example: np.ndarray | None = None  # batches of which only the bounds must be checked
 
     def are_fine(self, actions: object) -> bool:
         """Whether all actions of a batch match; False also if that is unknown."""

@@ -12,7 +12,7 @@ from rlds_kit.storage.episode_messages import new_id, start_message
 
 
 class AutoresetStarts:
-    """Makes the starts of episodes that autoresets begin; encodes what stays the same once for each chain of resets.
+    """Makes the starts of episodes that autoresets begin; encodes their common part once for each chain of resets.
 
     Args:
       resets: of the environments.
@@ -54,7 +54,7 @@ class _Known(NamedTuple):
     Attributes:
       key: of the chain; None: there was no seed yet.
       start: of its latest episode; others get copies.
-      resets: the number of resets in it; of no meaning without a chain.
+      resets: the number of resets in it; undefined without a chain.
       steps: likewise.
     """
 

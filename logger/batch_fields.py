@@ -49,7 +49,7 @@ def value_of(batch: Batch, index: int, spec: specs.Spec | None) -> Any:  # a val
 
 
 class BatchField:
-    """A field whose batches become columns. What is found out about one batch applies to all of the same form.
+    """A field whose batches become columns. The columns of one batch are reused for all batches of the same form.
 
     Args:
       name: of the field.
@@ -68,7 +68,7 @@ class BatchField:
         """The columns of a batch.
 
         Raises:
-          NotColumnsError: its values must be recorded one by one, which also determines what is wrong with them.
+          NotColumnsError: its values must be recorded one by one, which also finds invalid ones.
         """
         if self._known is not None and type(batch) is np.ndarray and is_alike(batch, self._known[1]):
             return [BatchLeaf(self._known[0], batch)]

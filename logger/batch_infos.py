@@ -28,7 +28,7 @@ Found = tuple[ColumnKey, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What infos consist of that every lane has.
+    """The form of infos that every lane has.
 
     Attributes:
       items: the name, an example and the column of each array; masks, which are true everywhere, have no column.
@@ -62,7 +62,7 @@ class BatchInfos:
             return again, self._none
         single = self._none.copy()
         found = list(self._walk(infos, (), self._all, single, fields))
-        if len(found) > MAX_LEAVES:  # one by one, those that have so many are stored in another way
+        if len(found) > MAX_LEAVES:  # recorded one by one, infos with so many items are stored differently
             return [], self._all
         leaves = []
         for key, values, mask in found:

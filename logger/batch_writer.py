@@ -29,7 +29,7 @@ class BatchWriter(RecordingWriter):
     have the same content as if a `VectorLogger` had recorded them.
 
     Args:
-      directory: of the dataset; made if it is not there.
+      directory: of the dataset; created if it does not exist.
       num_envs: number of environments.
       autoreset: how an environment starts its next episode, a member of `gymnasium.vector.AutoresetMode` or its value.
         "SameStep": the step that ends an episode returns the first observation of the next one, as in Brax, Isaac Lab
@@ -106,7 +106,8 @@ class BatchWriter(RecordingWriter):
 
         Args:
           observation: a batch of all environments.
-          info: a dict of batches, of those environments for which `_key` beside `key` is true, if it is there.
+          info: a dict of batches; if there is a mask `_key` beside `key`, it selects the environments that have the
+            key.
           mask: `[num_envs]` bool, which environments start an episode; None: all.
           seeds: of the resets, one for each of all environments; recorded.
           options: of the resets; recorded.
@@ -148,7 +149,7 @@ class BatchWriter(RecordingWriter):
           truncated: `[num_envs]` bool, which episodes end here, because of a limit; both may be set.
           info: as for `start`.
           final_observation: a batch with the last observations of the episodes that end here, with autoreset
-            "SameStep"; None: as `info["final_obs"]` has them, or unknown, and the last step lacks its observation.
+            "SameStep"; None: those in `info["final_obs"]`; if there are none, the last step lacks its observation.
 
         Raises:
           SpecError: a batch does not have a value for each environment, flags are no truth values, or, if strict, a
@@ -172,7 +173,7 @@ class BatchWriter(RecordingWriter):
         errors.raise_it()
 
     def _check(self, batch: Any, place: str) -> None:
-        """Raises SpecError if a batch has not one value for each environment: others would be recorded wrongly."""
+        """Raises SpecError if a batch does not have one value for each environment; it would be recorded wrongly."""
         name = OBSERVATION if place == FINAL_OBSERVATION else place
         for where, array in _arrays(batch, place, self._declared.fields.get(name)):
             is_batch = isinstance(array, list | tuple) or getattr(array, "ndim", 0) > 0

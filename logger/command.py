@@ -103,7 +103,7 @@ def record(  # noqa: PLR0913, PLR0917  click passes every option by its name
 ) -> None:
     """Record the Gymnasium environment ENV_ID into DIRECTORY.
 
-    Ctrl-C stops early and keeps everything.
+    Ctrl-C stops early; everything up to then is recorded.
 
     \b
     rlds-kit record ALE/Pong-v5 data/pong --episodes 5 --seed 0
@@ -218,10 +218,10 @@ def make(env_id: str, kwargs: dict[str, Any], max_steps: int | None) -> gymnasiu
 
 
 def load_policy(name: str) -> Policy:
-    """The function called `module:function`; modules in the current directory are found.
+    """Imports a function by `module:function`; also searches the current directory for modules.
 
     Raises:
-      BadParameter: there is none.
+      BadParameter: there is no such function.
 
     >>> load_policy("random")(None, gymnasium.spaces.Discrete(1)).item()
     0

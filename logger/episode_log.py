@@ -233,7 +233,7 @@ class EpisodeLog:
         try:
             episode.end(ending, terminated=terminated, truncated=truncated, metadata=self._metadata, acted=acted)
         except (SpecError, UnsupportedTypeError):
-            # The metadata, or the last action, cannot be recorded. The rows and the ending are still recorded.
+            # If the metadata or the last action cannot be recorded, the rows and the ending still are.
             episode.end(ending, terminated=terminated, truncated=truncated)
             raise
 
@@ -244,7 +244,7 @@ class EpisodeLog:
 
 
 def break_off(error: BaseException, end: Callable[[], None]) -> None:
-    """Ends an episode of which a row could not be recorded, and adds to the error what that means and what to do."""
+    """Ends an episode of which a row could not be recorded, and adds the consequence and a remedy to the error."""
     if isinstance(error, SpecError):
         error.add_note(SPEC_HINT)
     if isinstance(error, UnsupportedTypeError) and error.place.partition("/")[0] == INFO:

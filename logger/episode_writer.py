@@ -22,6 +22,7 @@ from rlds_kit.base.step import (
     TIME_NS,
     EpisodeEnd,
 )
+from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.recorder_options import RecorderOptions
 from rlds_kit.logger.recording import Recording, RecordingWriter
 from rlds_kit.logger.whole_episode import MISSING, all_observations, last_flag, sides
@@ -35,7 +36,7 @@ class EpisodeWriter(RecordingWriter):
     """Records episodes from values that the caller passes. Any number of episodes may be open at once.
 
     Args:
-      directory: of the dataset; made if it is not there.
+      directory: of the dataset; created if it does not exist.
       spec: of the declared fields, by name ("observation", "action", "reward", ...); None: there are none. With
         `strict=False` values that do not match are recorded unchanged, with one warning for each field.
       metadata: of this run.
@@ -69,6 +70,9 @@ class EpisodeWriter(RecordingWriter):
         **options: Unpack[RecorderOptions],
     ) -> None:
         self.records_time = record_time
+        action = None if spec is None else spec.fields.get(ACTION)
+        self.check_action = None if action is None else ActionCheck(action)
+        """None: the action is not declared."""
         self._recording = Recording(self, directory, spec, metadata=metadata, environment=environment, **options)
 
     @property
@@ -118,7 +122,8 @@ class EpisodeWriter(RecordingWriter):
         the values of a step are. Times are only recorded if they are passed as `time_ns`.
 
         Args:
-          observations: n + 1 of them; or n, and the final one, if it is known, is one of the next two arguments.
+          observations: n + 1 of them; or n, and the final one, if known, is in `next_observations` or
+            `final_observation`.
           actions: n of them, each in response to the observation of the same number.
           rewards: for the actions; None: there are none.
           next_observations: after each action: the observation of the next step, and the final one.
@@ -132,7 +137,7 @@ class EpisodeWriter(RecordingWriter):
           metadata: of the episode.
           seed: of the reset that began it.
           options: of that reset.
-          provenance: what else is known of its origin.
+          provenance: other data about its origin.
           fields: fields that belong to the observations; the final one may lack a value.
 
         Returns:
@@ -180,8 +185,8 @@ class EpisodeWriter(RecordingWriter):
 
         Args:
           observed: the observations, and other fields of the same steps.
-          acted: the actions, and what came of them.
-          ending: how it ended.
+          acted: the actions, and other fields of the action side.
+          ending: of the episode.
           terminated: Gymnasium's flag.
           truncated: Gymnasium's flag; both may be set.
           about: metadata, seed, options and provenance, as `episode` takes them.
@@ -204,7 +209,7 @@ class OpenEpisode:
     """An episode while it is written. Made by `EpisodeWriter.episode`.
 
     It ends when a step has `terminated` or `truncated`, or with `end`. Otherwise it ends as INTERRUPTED, on leaving
-    the `with` statement: how an episode ended is never guessed.
+    the `with` statement: the end of an episode is never guessed.
 
     Attributes:
       id: permanent id of the episode.
@@ -218,7 +223,7 @@ class OpenEpisode:
         options: object,
         provenance: Mapping[str, Any] | None,
     ) -> None:
-        self._writer = writer  # a reference: the writer must live as long as its episodes
+        self._writer = writer  # a reference: the writer must exist as long as its episodes
         self._episode = writer.recorder.start_episode(
             metadata=metadata, seed=seed, options=options, provenance=provenance
         )
@@ -236,8 +241,8 @@ class OpenEpisode:
         """Records the first observation.
 
         Args:
-          observation: what is seen before the first action.
-          fields: whatever belongs with it.
+          observation: before the first action.
+          fields: other fields of the observation side.
 
         Raises:
           RecordingError: the episode has started already, or recording is not possible any more.
@@ -273,6 +278,9 @@ class OpenEpisode:
           acted: other fields that belong to the action.
           fields: fields that belong to the observation.
 
+        Warns:
+          UserWarning: an action does not match its declaration; once.
+
         Raises:
           RecordingError: the episode has not started, has ended, or its last step had no observation; or nothing can
             be recorded any more.
@@ -291,6 +299,8 @@ class OpenEpisode:
             self._lacks_observation = True
         else:
             self._episode.append(self._observed(observation, fields, now), done)
+        if (check := self._writer.check_action) is not None and check.is_due:
+            check(action)
         if terminated or truncated:
             ending = EpisodeEnd.TERMINATED if terminated else EpisodeEnd.TRUNCATED
             self.end(ending, terminated=terminated, truncated=truncated)

@@ -82,7 +82,7 @@ class Recorded:
 
 
 class RecordingWriter(Recorded, Closing):
-    """The base class of what records values that the caller passes, without an environment."""
+    """The base class of writers that record values from the caller, without an environment."""
 
     def flush(self) -> None:
         """Returns when all recorded rows are durable.

@@ -25,9 +25,9 @@ class StepData(NamedTuple):
     """The argument of a scheduler.
 
     Attributes:
-      timestep: what the environment returned; a `GymnasiumTimeStep` where it is Gymnasium's.
-      action: what led there; None on the first step of an episode.
-      custom_data: what `step_fn` returned.
+      timestep: the result of the environment; a `GymnasiumTimeStep` for Gymnasium.
+      action: that led to it; None on the first step of an episode.
+      custom_data: the result of `step_fn`.
     """
 
     timestep: dm_env.TimeStep

@@ -1,4 +1,4 @@
-"""Records the steps of environments that step together as columns: what a step costs does not grow with Python's calls.
+"""Records the steps of environments that step together as columns, without Python calls for each environment.
 
 The recorded episodes are the same as with `vector_rows`. Values that no array can have, such as text, are recorded row
 by row, only for the environments that have them.

@@ -94,7 +94,7 @@ def final(infos: Mapping[str, Any], index: int, num_envs: int) -> tuple[Any, dic
 
 
 def of_steps(infos: Mapping[str, Any]) -> dict[str, Any]:
-    """The infos without what SAME_STEP adds to them."""
+    """The infos without the entries that SAME_STEP adds."""
     check(infos)
     return {key: item for key, item in infos.items() if key not in FINAL}
 

@@ -1,4 +1,4 @@
-"""What the two ways to record vector environments have in common."""
+"""The code that `vector_rows` and `vector_columns` have in common."""
 
 from typing import Any, TypeAlias
 

@@ -1,4 +1,4 @@
-"""Turns the arrays of a whole episode into the two sides of its rows, and checks that they belong together."""
+"""Converts the arrays of a whole episode to the two sides of its rows, and checks that their lengths agree."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -42,7 +42,7 @@ def sides(
       acted: the fields of the actions, "actions" among them.
 
     Raises:
-      SpecError: something is no array or list, or lengths do not agree; the message has all of them.
+      SpecError: a value is no array or list, or lengths do not agree; the message lists all problems.
     """
     steps = length_of(OBSERVATIONS, observations)
     others, done = ({name: as_array(values) for name, values in each.items()} for each in (observed, acted))
@@ -96,7 +96,7 @@ def all_observations(observations: object, following: object, final: object) -> 
 
 
 def _with(values: Nest, final: Any) -> Nest:
-    """A column with one value more."""
+    """A column with one value appended."""
     if isinstance(values, dict) and isinstance(final, Mapping) and values.keys() == final.keys():
         return {name: _with(each, final[name]) for name, each in values.items()}
     if isinstance(values, tuple) and isinstance(final, tuple) and len(values) == len(final):
@@ -144,10 +144,10 @@ def last_flag(name: str, flags: object, actions: int) -> bool:
     Args:
       name: for errors.
       flags: of the last step, or `[actions]` of all.
-      actions: how many there are.
+      actions: their number.
 
     Raises:
-      SpecError: a flag before the last one is set, or there are not so many.
+      SpecError: a flag before the last one is set, or their number is wrong.
 
     >>> last_flag("terminated", [False, True], 2), last_flag("truncated", False, 2)
     (True, False)

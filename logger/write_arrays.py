@@ -1,4 +1,4 @@
-"""Makes a dataset of arrays that hold many episodes, in one call."""
+"""Converts arrays with many episodes to a dataset, in one call."""
 
 import inspect
 import operator
@@ -44,23 +44,23 @@ def write_arrays(
     environment: Mapping[str, Any] | None = None,
     **options: Unpack[RecorderOptions],
 ) -> Dataset:
-    """Records all episodes that arrays hold.
+    """Records all episodes in arrays.
 
     The arrays are one of these; their values may be nested in dicts, and "infos/qpos" is the same as "qpos" in "infos":
 
     - transitions, as of D4RL: `observations`, `actions`, `terminals`, `timeouts`, and maybe `rewards`,
       `next_observations`, `infos`, and `metadata` of the dataset. An episode ends after a row with `terminals` or
-      `timeouts`, and where `next_observations` are not the observations of the row after. The final observation is the
-      next one of the last row; without `next_observations` it is missing;
+      `timeouts`, and where `next_observations` differ from the observations of the next row. The final observation is
+      the next one of the last row; without `next_observations` it is missing;
     - steps, as of RLDS: `observation`, `action`, `reward`, `discount`, with `is_last` or `is_first` or both, and maybe
       `is_terminal`. The last step holds the final observation: its action and reward must be zeros. Without
       `is_terminal` it is not known how episodes ended, and they are INTERRUPTED;
     - episodes, one after the other: dicts of the arguments of `EpisodeWriter.write`.
 
     Args:
-      directory: of the dataset; made if it is not there.
+      directory: of the dataset; created if it does not exist.
       arrays: as above.
-      spec: of the declared fields; None: as the arrays are, those of the first episode if there are several.
+      spec: of the declared fields; None: that of the arrays, or of those of the first episode.
       fields: names of further arrays, each a field of the steps.
       metadata: of this run.
       environment: the origin of the episodes; any recordable dict.
@@ -124,7 +124,7 @@ def _write(writer: EpisodeWriter, episode: Given) -> None:
 
 
 def _tree(arrays: Mapping[str, object]) -> dict[str, Any]:
-    """Arrays by name, in dicts where names have slashes."""
+    """Arrays by name; slashes in names separate nested dicts."""
     tree: dict[str, Any] = {}
     for path, values in arrays.items():
         if not isinstance(path, str):

@@ -8,7 +8,7 @@ from types import ModuleType
 def extension(package: str, name: str = "_native") -> ModuleType | None:
     """A module of a package in C, unless it was not built or `RLDS_KIT_PURE=1` in the environment leaves it out.
 
-    Without it, code in Python does the same work, so that this can be tested and timed, too.
+    Without the module, equivalent Python code is used; the variable allows to test and measure that code, too.
 
     Args:
       package: its full name.

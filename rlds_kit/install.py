@@ -1,6 +1,7 @@
 """The `pip install` commands in error messages and dataset cards: the one place to change when they change.
 
-The name is on no index yet: whoever registered it there first would be installed (docs/decisions/0033).
+The name is not registered on a package index yet, so a plain `pip install rlds-kit` could install a package of another
+author (docs/decisions/0033).
 """
 
 from typing import Final

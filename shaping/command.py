@@ -1,4 +1,4 @@
-"""`rlds-kit manual` reads manuals of games to tables, and rewards by them; `rlds-kit relearn` repeats trainings."""
+"""`rlds-kit manual` converts manuals of games to tables and rewards; `rlds-kit relearn` repeats trainings."""
 
 import math
 from collections.abc import Callable
@@ -38,7 +38,7 @@ _OPTIONS = (
 
 
 def reader_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the options that choose and configure who reads a manual."""
+    """Adds the options that choose and configure the answerer and the reasoner for a manual."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -46,7 +46,7 @@ def reader_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group()
 def manual() -> None:
-    """Read the manual of a game, review what it means, and reward recordings by it.
+    """Read the manual of a game, review its table, and add rewards to recordings.
 
     \b
     rlds-kit manual read Breakout --out breakout.json
@@ -80,9 +80,9 @@ def read(
     reasoner: str,
     **models: Any,  # the attributes of `Models`
 ) -> None:
-    """Read a manual to a table of interactions, which you should review.
+    """Convert a manual to a table of interactions, which you should review.
 
-    GAME is a name as in ALE/<game>-v5. Without --file the manual that comes with rlds_kit is read.
+    GAME is a name as in ALE/<game>-v5. Without --file, the manual in rlds_kit is read.
     """
     text = shipped_manual(game) if file is None else Manual.from_file(file, game=game, licence=licence)
     if out is not None:
@@ -164,9 +164,9 @@ def ablate(
     reasoner: str,
     **models: Any,  # the attributes of `Models`
 ) -> None:
-    """Show what verdicts owe to each question, and to the text (Table 5 of the paper).
+    """Show how verdicts depend on each question and on the text (Table 5 of the paper).
 
-    GAME is a name as in ALE/<game>-v5. The manual that comes with rlds_kit, and each FILE, is read with all questions,
+    GAME is a name as in ALE/<game>-v5. The manual in rlds_kit, and each FILE, is read with all questions,
     without each of the four generic ones, without all of them, and with these only.
     """
     manuals = [shipped_manual(game), *(Manual.from_file(file, game=game) for file in files)]
@@ -188,7 +188,7 @@ def ablate(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Write each last agent here, as NumPy files."
 )
 def relearn(directory: Path, *, out: Path | None) -> None:
-    """Learn the agents that people trained in a studio again, from their recording, and compare every weight.
+    """Train the agents of a studio again from their recording, and compare every weight.
 
     DIRECTORY is that of a training, such as rlds-studio/tasks/train/tetris.
 
@@ -196,7 +196,7 @@ def relearn(directory: Path, *, out: Path | None) -> None:
     rlds-kit relearn rlds-studio/tasks/train/tetris
     rlds-kit relearn rlds-studio/tasks/train/tetris --out agents
 
-    Exit codes: 0 all weights that were noted are the same, bit for bit; 1 some differ, or there is no training.
+    Exit codes: 0 all recorded weights are the same, bit for bit; 1 some differ, or there is no training.
     """  # noqa: D301  the backspace disables wrapping
     from rlds_kit.shaping.learners.saved_state import save_state
     from rlds_kit.shaping.trainings.process import online_digests
@@ -223,7 +223,7 @@ def relearn(directory: Path, *, out: Path | None) -> None:
 
 
 def _readers(answerer: str, reasoner: str, models: dict[str, Any]) -> tuple[QuestionAnswerer, Reasoner]:
-    """Who answers and who judges."""
+    """The answerer and the reasoner."""
     try:
         return Models(**models).answerer(answerer), Models(**models).reasoner(reasoner)
     except ValueError as error:
@@ -231,7 +231,7 @@ def _readers(answerer: str, reasoner: str, models: dict[str, Any]) -> tuple[Ques
 
 
 def _require_unreviewed(path: Path) -> None:
-    """A review is not lost because a manual is read again."""
+    """Raises an error if reading a manual again would overwrite a review."""
     found = InteractionTable.load(path).interactions if path.exists() else ()
     people = ", ".join(sorted({each.overridden_by for each in found if each.override}))
     if people:
@@ -239,7 +239,7 @@ def _require_unreviewed(path: Path) -> None:
 
 
 def _print(table: InteractionTable, *, context: bool = False) -> None:
-    """Prints a table; texts of manuals are shown as they are, never as markup."""
+    """Prints a table; texts of manuals are never interpreted as markup."""
     licence = table.licence or "not known"
     _echo(f"{table.game}: {table.source}, licence {licence}, SHA-256 {table.manual_sha256[:12]}")
     width = max((len(each.object) for each in table.interactions), default=0)
@@ -255,5 +255,5 @@ def _print(table: InteractionTable, *, context: bool = False) -> None:
 
 
 def _echo(line: str) -> None:
-    """Prints a line of a table, which a stranger may have written: nothing in it moves the cursor or hides text."""
+    """Prints a line of a table from an untrusted source: removes characters that move the cursor or hide text."""
     click.echo("".join(each if each.isprintable() else repr(each)[1:-1] for each in line))

@@ -3,8 +3,8 @@
 `app.state` has, from start to end: `settings`; `secret`, and `signer` made of it; `database` (`database.Database`);
 `pool` (`workers.pool.WorkerPool`); `actors` (`trials.actors.actor_pool.ActorPool`); `live_sessions`
 (`play.live_sessions.LiveSessions`), which people play; `lobbies` (`lobby.lobbies.Lobbies`), where they wait for others;
-`tasks` (`tasks.Task`); `inspector` (`api.inspection.Inspector`), returning what a worker is to make for a study; and
-`logins`, the rate limit of these. `confine` says what an account of a crowd may not see; None: there is no crowd.
+`tasks` (`tasks.Task`); `inspector` (`api.inspection.Inspector`), which inspects the environments of studies; and
+`logins`, the rate limit of logins. `confine` decides what an account of a crowd may not see; None: there is no crowd.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ with needs("studio"):
 
 log = logging.getLogger(__name__)
 CROWD_PAGE: Final = "/crowd/{group}"
-"""Where people of a crowd come to."""
+"""The page for people of a crowd."""
 ROUTES: Final[tuple[BaseRoute, ...]] = (
     *about_routes.ROUTES,
     *account_routes.ROUTES,
@@ -85,7 +85,7 @@ def create_application(settings: Settings) -> Starlette:
     """The application of a studio; it opens its database and processes when the server starts it.
 
     Args:
-      settings: of the studio; its directory is made if it is not there.
+      settings: of the studio; its directory is made if it does not exist.
     """
     tasks = opened(settings)
     app = Starlette(
@@ -174,7 +174,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
 
 
 async def _host(app: Starlette, anonymous: bytes) -> DatabaseHost:
-    """What plays; where there is a crowd, its games too."""
+    """What runs games; with a crowd, also the games of the crowd."""
     state, settings = app.state, app.state.settings
     parts = settings, state.database, state.signer, state.inspector, anonymous
     if settings.crowd is None:
@@ -186,7 +186,7 @@ async def _host(app: Starlette, anonymous: bytes) -> DatabaseHost:
 
 
 async def _end(app: Starlette, host: DatabaseHost) -> None:
-    """Ends what is being played, and then all sessions."""
+    """Ends the episodes that are being played, and then all sessions."""
     await app.state.live_sessions.close()
     try:
         await app.state.database.run(sessions.end_all, app.state.settings.name, host.unfinished)

@@ -1,4 +1,4 @@
-"""The commands `rlds-kit view`, `studio` and `studio-users`. What serves is imported when a command runs."""
+"""The commands `rlds-kit view`, `studio` and `studio-users`. The servers are imported only when a command runs."""
 
 import contextlib
 import getpass
@@ -247,7 +247,7 @@ def forget_user(people: "People", account: str) -> None:
 
 
 def _crowd(path: str) -> "Crowd":
-    """The crowd of a file; all its mistakes are one error."""
+    """Reads the crowd of a file; one error reports all its mistakes."""
     from rlds_kit.crowd.tasks import CrowdError, read_crowd
 
     try:
@@ -257,7 +257,7 @@ def _crowd(path: str) -> "Crowd":
 
 
 def _named_by(crowd: "Crowd", *options: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The modules, actors and matchmakers of the command line, and those that the tasks name: their file is ours."""
+    """The modules, actors and matchmakers of the command line, and those that the tasks of the crowd name."""
     tasks = crowd.tasks.values()
     found = (
         {each.environment.partition(":")[0] for each in tasks if ":" in each.environment},
@@ -276,10 +276,10 @@ def _about_crowd(desk: "Desk", address: str) -> list[str]:
 
 
 def _require_modules(modules: Iterable[str]) -> None:
-    """Refuses modules that are not there; those of the working directory are."""
+    """Refuses modules that cannot be found; the working directory is searched, too."""
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.insert(0, here)  # worker processes have the same
+        sys.path.insert(0, here)  # worker processes search there, too
     for module in modules:
         try:
             is_there = importlib.util.find_spec(module) is not None
@@ -290,14 +290,14 @@ def _require_modules(modules: Iterable[str]) -> None:
 
 
 def _require_origin(url: str | None) -> None:
-    """Refuses what browsers could not open: links would lead nowhere, and everybody would be refused."""
+    """Refuses URLs that browsers could not open: all links would be invalid, and every request refused."""
     if url is not None and not re.fullmatch(r"https?://[^/?#@\s]+/?", url):
         problem = f"expected http:// or https:// and a name, without a path, as https://studio.example.org; got {url!r}"
         raise click.BadParameter(problem, param_hint="--url")
 
 
 def _require_policy(name: str | None) -> None:
-    """Refuses a policy that is not installed, before anybody hands over to it."""
+    """Refuses a policy that is not installed, before a person hands over to it."""
     from rlds_kit.trials.environments.policies import policy
 
     if name is not None:
@@ -317,7 +317,7 @@ def _require_tasks(given: tuple[str, ...]) -> None:
 
 
 def _user() -> str:
-    """Who runs this; accounts without a name are anonymous."""
+    """The name of the user who runs this; "anonymous" if the account has no name."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

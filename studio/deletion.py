@@ -23,14 +23,14 @@ _OLD: Final = ".deleted"
 
 
 async def purge(database: Database, recordings: Path, server: str) -> int:
-    """Writes the recordings anew that have deleted episodes, without these; the others stay as they are, bit for bit.
+    """Rewrites the recordings that have deleted episodes, without these; other episodes stay the same, bit for bit.
 
-    What cannot be done now, because a recording is damaged or the disk is full, is tried again at the next start.
+    If this fails because a recording is damaged or the disk is full, the next start tries again.
 
     Args:
       database: of the studio.
       recordings: the directory of all recordings.
-      server: its name; what others recorded is on their disks.
+      server: its name; recordings of other servers are on their disks.
 
     Returns:
       How many episodes were removed.
@@ -50,9 +50,9 @@ async def purge(database: Database, recordings: Path, server: str) -> int:
 
 
 def _without(path: Path, deleted: Sequence[uuid.UUID]) -> bool:
-    """Replaces a recording; False if somebody still writes it."""
+    """Replaces a recording; False if a writer still has it open."""
     new, old = (path.with_name(path.name + end) for end in (_NEW, _OLD))
-    if old.exists() and not path.exists():  # it was interrupted in between
+    if old.exists() and not path.exists():  # an earlier run was interrupted before the second rename
         old.rename(path)
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)
@@ -67,7 +67,7 @@ def _without(path: Path, deleted: Sequence[uuid.UUID]) -> bool:
         delete(path, new, there)
         path.rename(old)
         new.rename(path)
-        sync_directory(path.parent)  # before the old one goes: else a power cut may cost both
+        sync_directory(path.parent)  # before the old one is deleted: else a power failure may destroy both
         shutil.rmtree(old)
-        sync_directory(path.parent)  # before the deletion is forgotten: else a power cut may bring back what is deleted
+        sync_directory(path.parent)  # before the deletion's row goes: else a power failure may restore episodes
     return True

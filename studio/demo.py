@@ -1,4 +1,4 @@
-"""Studies that are there at once: Atari games, and what Gymnasium brings."""
+"""Studies of the demo: Atari games, and environments of Gymnasium."""
 
 from collections.abc import AsyncIterator
 from typing import Any, Final
@@ -61,7 +61,7 @@ DEMOS: Final = (
 
 
 async def add(database: Database, inspector: Inspector, owner: str) -> AsyncIterator[str]:
-    """Adds and enables the studies that are not there yet.
+    """Adds and enables the studies that do not exist yet.
 
     Args:
       database: of the studio.

@@ -9,15 +9,15 @@ from rlds_kit.base.errors import RldsKitError
 
 
 class InUseError(RldsKitError, RuntimeError):
-    """Another server has the directory, or may have it unnoticed."""
+    """Another server uses the directory, or it cannot be determined whether one does."""
 
 
 @contextlib.contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Holds the directory of a studio; the system lets it go when the process dies.
+    """Locks the directory of a studio; the system releases the lock when the process dies.
 
     Raises:
-      InUseError: another server has it, or that cannot be determined.
+      InUseError: another server has locked it, or that cannot be determined.
     """
     path = directory / "lock"
     with path.open("ab") as file:

@@ -1,16 +1,16 @@
-"""How many exports somebody may have, and for how long."""
+"""How many exports a person may have, and for how long."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ExportLimits:
-    """For each person.
+    """Limits for each person.
 
     Attributes:
-      waiting: exports that are not over.
-      stored: exports, also those that are over; each takes as much of the disk as its episodes.
-      days: after which one that is over is deleted.
+      waiting: exports that have not ended.
+      stored: all exports, ended ones included; each takes as much of the disk as its episodes.
+      days: after which an ended export is deleted.
     """
 
     waiting: int = 20

@@ -1,4 +1,4 @@
-"""Recorded data that tasks of a studio show, beside what is played in it."""
+"""Recorded data that tasks of a studio show, besides the studio's own recordings."""
 
 import asyncio
 import uuid
@@ -20,10 +20,10 @@ with needs("studio"):
 
 
 class _Unlabelled(Collection):
-    """A dataset of which annotations are not shown: who judges it does not see what others said."""
+    """A dataset whose annotations are not shown: a rater does not see the judgements of others."""
 
     def layers(self) -> list[Layer]:
-        """None."""
+        """Returns no layers."""
         return []
 
 
@@ -32,7 +32,7 @@ class WithDatasets:
 
     Args:
       recordings: of the studio.
-      datasets: directories, whose episodes everybody who is logged in may see, and nobody annotates here.
+      datasets: directories; every user who is logged in may see their episodes, and no user may annotate them here.
     """
 
     def __init__(self, recordings: Recordings, datasets: Sequence[Path]) -> None:
@@ -48,7 +48,7 @@ class WithDatasets:
             if found is None:
                 raise
         if deed is Deed.ANNOTATE:
-            raise ForbiddenError("you may not annotate this episode here; answer what is asked about it")
+            raise ForbiddenError("you may not annotate this episode here; answer the question about it")
         return Admitted(found, source="", can_annotate=False)
 
     async def annotated(self, episode: uuid.UUID, labels: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Playing on the database: who may come in, what is played, and a row for each episode."""
+"""Connects playing to the database: who is admitted, what is played, and a row for each episode."""
 
 import contextlib
 import logging
@@ -46,10 +46,10 @@ class _Played:
 
 @dataclass(eq=False)
 class DatabaseHost:
-    """What playing needs of the studio; see `play.host.Host`.
+    """The services of the studio that playing needs; see `play.host.Host`.
 
-    What the database does not store is raised, and sent again by `play.ledger`: the recording has it meanwhile, and a
-    studio that is started again finds it there.
+    If the database does not store a row, an error is raised, and `play.ledger` sends the row again. Until then the
+    recording has the data, and a studio that is restarted finds it there.
 
     Args:
       settings: of the studio.
@@ -85,7 +85,7 @@ class DatabaseHost:
         raise NotAdmittedError("token", "this is no token of a session of this studio; open the study again")
 
     async def scene(self, session: str) -> Scene:
-        """What is played in a session, as its study is now."""
+        """What is played in a session, by the current version of its study."""
         try:
             played = await self.database.run(_played, session)
             self._require_open(played.session)
@@ -125,7 +125,7 @@ class DatabaseHost:
         await self._note(self._beginning(session, number, episode_id))
 
     async def present(self, session: str, presence: Presence) -> None:
-        """Writes that somebody came to a seat, or left it."""
+        """Stores that a person or a program took a seat, or left it."""
         await self._note(partial(participations.write, participation=_participation(session, presence)))
 
     async def finished(self, episode: PlayedEpisode) -> None:
@@ -133,9 +133,9 @@ class DatabaseHost:
         begin = self._beginning(episode.session, episode.number, episode.episode_id)
 
         def write(connection: Connection) -> None:
-            begin(connection)  # if that could not be written then
+            begin(connection)  # if that could not be written at its start
             total = sum(episode.totals.values())
-            with contextlib.suppress(StaleError):  # it was written before, and the answer was lost
+            with contextlib.suppress(StaleError):  # an earlier call stored it, but its reply was lost
                 episodes.finish(connection, episode.episode_id, episode.status, episode.reason, episode.steps, total)
 
         await self._note(write)
@@ -148,11 +148,11 @@ class DatabaseHost:
 
     @property
     def unfinished(self) -> frozenset[str]:
-        """Sessions that are played, or of which something is not noted down yet."""
+        """Sessions that are being played, or of which something is not stored yet."""
         return frozenset(self._played)
 
     async def _note(self, work: Callable[[Connection], None]) -> None:
-        """Writes; what contradicts what is there would do so for ever."""
+        """Writes; a contradiction to stored rows is not tried again, because it would never succeed."""
         try:
             await self.database.run(work)
         except IntegrityError as error:
@@ -170,7 +170,7 @@ class DatabaseHost:
         return write
 
     def _is_open(self, study: Study, session: Session) -> bool:
-        """Whether a session is played now."""
+        """Whether a session may be played now."""
         return study.is_enabled or study.owner_id == session.user_id
 
     def _require_open(self, session: Session) -> None:
@@ -187,9 +187,10 @@ def _played(connection: Connection, session: str) -> _Played:
 
 
 def _bearer(kind: Kind, text: str, session: Session) -> tuple[str, str, str | None]:
-    """Of a token: the person as recordings know them, their account, and the seat; None: to observe.
+    """Reads a token: the person's id in recordings, their account, and the seat; None: to observe.
 
-    Tokens to play are "session" of an only seat, or "session seat account"; those to observe "session agent account".
+    Tokens to play have the text "session" where there is one seat, else "session seat account"; tokens to observe have
+    "session agent account".
 
     Raises:
       BadTokenError: the seat is not this account's.
@@ -222,7 +223,7 @@ def _participation(session: str, presence: Presence) -> Participation:
 
 
 def _metadata(played: _Played) -> dict[str, object]:
-    """What is recorded with every episode; people are known by their anonymous ids."""
+    """The metadata that is recorded with every episode; it names people by their anonymous ids."""
     return {
         "study": played.study.id,
         "study_name": played.study.content.name,

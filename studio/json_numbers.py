@@ -1,4 +1,4 @@
-"""Numbers as JSON: as they are where a browser holds them exactly, as text elsewhere."""
+"""Numbers as JSON: as numbers where a browser represents them exactly, else as text."""
 
 import math
 from typing import Any, Final
@@ -7,7 +7,7 @@ import numpy as np
 
 EXACT_IN_BROWSERS: Final = 2**53
 _DECIMAL_BITS: Final = 10_000
-"""Longer ones take Python too long to write in decimal digits."""
+"""Maximum bits of a decimal number: Python takes too long to convert longer ones."""
 
 
 def number(value: Any) -> Any:  # JSON

@@ -1,4 +1,4 @@
-"""Accounts and links of a studio, from the command line: who can read its files needs no other proof."""
+"""Accounts and links of a studio, from the command line: a user who can read its files needs no other proof."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class NoStudioError(RldsKitError, ValueError):
-    """A directory is not that of a studio."""
+    """A directory does not belong to a studio."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class People:
       url: that the studio is opened by.
 
     Raises:
-      NoStudioError: it is none, or has its database elsewhere.
+      NoStudioError: there is no studio in it, or its database is elsewhere.
     """
 
     directory: Path
@@ -75,12 +75,12 @@ class People:
         return self._link(Kind.LINK, self._run(login.make_link, self._id(account)).id)
 
     def tokens(self) -> list[tuple[tokens.Token, users.User]]:
-        """The links, logins and invitations that are valid now, each with whose it is, the newest first."""
+        """The links, logins and invitations that are valid now, each with its owner, the newest first."""
         known = {user.id: user for user in self.everybody()}
         return [(token, known[token.user_id]) for token in self._run(tokens.valid)]
 
     def revoke(self, token: str) -> None:
-        """Makes a link, login or invitation worth nothing.
+        """Revokes a link, login or invitation.
 
         Raises:
           NotFoundError: there is none of this id.
@@ -92,7 +92,7 @@ class People:
 
         Args:
           role: of the accounts.
-          uses: how many may come; None: any number.
+          uses: how many accounts may be made; None: any number.
           days: for which it is valid.
         """
         inviter = self._run(login.first_designer).id
@@ -111,7 +111,7 @@ class People:
         self._run(users.forget, self._id(account))
 
     def _id(self, account: str) -> str:
-        """The id of an account that is named by its id or e-mail address."""
+        """The id of an account, found by its id or e-mail address."""
         found = self._run(users.by_email, account)
         return account if found is None else found.id
 

@@ -1,4 +1,4 @@
-"""The recordings of a studio, as its replay sees them."""
+"""The recordings of a studio, for its replay."""
 
 import asyncio
 import uuid
@@ -22,7 +22,7 @@ with needs("studio"):
     from starlette.requests import HTTPConnection
 
 MOST_OPEN: Final = 64
-"""Datasets that are open at most; then the least recently used one is closed."""
+"""Maximum number of open datasets; then the least recently used one is closed."""
 _ACTIONS: Final = {Deed.SEE: Action.EPISODE_SEE, Deed.ANNOTATE: Action.EPISODE_TAG}
 
 
@@ -40,15 +40,15 @@ class Recordings:
         self._one_at_a_time = asyncio.Lock()
 
     async def admit(self, connection: HTTPConnection, deed: Deed, episode: uuid.UUID) -> Admitted:
-        """Lets somebody do something with an episode.
+        """Checks that the person of a request may do an action with an episode.
 
         Raises:
           ApiError: the person is not logged in.
-          NotFoundError: there is no such episode; or the login of a page that listens is over.
+          NotFoundError: there is no such episode; or the login of an open page has ended.
           ForbiddenError: they may not.
         """
         account = account_of(connection)
-        if connection.scope["type"] == "websocket":  # it may be open for long, and the login be over
+        if connection.scope["type"] == "websocket":  # the socket may outlive the login
             await self._database.run(login.identify, account.token_id)
         found = await self._database.run(episodes.get, episode.hex)
         require(account, _ACTIONS[deed], found)
@@ -61,7 +61,7 @@ class Recordings:
         )
 
     async def annotated(self, episode: uuid.UUID, labels: Sequence[str]) -> None:
-        """Keeps the tags in the table of episodes as they are in the recording."""
+        """Updates the tags in the table of episodes from the recording."""
         await self._database.run(episodes.set_tags, episode.hex, labels)
 
     async def collection(self, directory: str) -> Collection:
@@ -75,7 +75,7 @@ class Recordings:
             return self._open[directory]
 
     async def close(self) -> None:
-        """Lets all datasets go."""
+        """Closes all datasets."""
         for each in self._open.values():
             await asyncio.to_thread(each.close)
         self._open.clear()
@@ -85,6 +85,6 @@ class Recordings:
 
 
 def _source(account: Account, episode: episodes.Episode) -> str:
-    """By whom an annotation is: a recording does not show who a participant was."""
+    """The source of an annotation: recordings do not reveal the identity of participants."""
     own = {episode.user_id: episode.agent_id, **episode.people}.get(account.id)
     return own or f"{account.role.value} {account.id[:8]}"

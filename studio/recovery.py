@@ -1,4 +1,4 @@
-"""After a studio was killed: what its recordings have of sessions that were open then."""
+"""After a studio was killed: completes the rows of its open sessions from the recordings."""
 
 import asyncio
 import logging
@@ -28,17 +28,17 @@ _UNREADABLE: Final = (RldsKitError, RiegeliError, OSError)
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """An episode that a recording has.
+    """An episode in a recording.
 
     Attributes:
       id: of the episode.
       session: that it was played in.
       number: in the session.
       version: of the study.
-      status: what became of it.
+      status: how it ended.
       reason: why.
-      steps: that were done.
-      total_reward: of these.
+      steps: number of steps.
+      total_reward: of these steps.
     """
 
     id: str
@@ -52,10 +52,10 @@ class _Found:
 
 
 async def recover(database: Database, recordings: Path, server: str, secret: bytes) -> int:
-    """Ends the sessions that a server left open, and writes of their episodes what the recordings know.
+    """Ends the sessions that a server left open, and writes the rows of their episodes from the recordings.
 
-    Episodes that were saved, and whose rows the database did not take, get them; those that were being played are
-    abandoned, with the steps that there are.
+    Saved episodes whose rows the database did not store get them; episodes that were being played become abandoned,
+    with the steps that were recorded.
 
     Args:
       database: of the studio.
@@ -64,7 +64,7 @@ async def recover(database: Database, recordings: Path, server: str, secret: byt
       secret: that ids of published data are made with.
 
     Returns:
-      How many sessions there were.
+      How many sessions were open.
     """
     left = {each.id: each for each in await database.run(sessions.left_open, server)}
     for directory in sorted({each.directory for each in left.values()}):
@@ -73,14 +73,14 @@ async def recover(database: Database, recordings: Path, server: str, secret: byt
         for each in found:
             if each.session in left:
                 await database.run(_write, each, left[each.session], secret)
-        if is_whole:  # of what is still being played then, not a step is on the disk
+        if is_whole:  # rows still "being played" have no step on the disk
             here = [each.id for each in left.values() if each.directory == directory]
             await database.run(episodes.drop_playing, here)
     return await database.run(sessions.end_left_open, server)
 
 
 def _recorded(directory: Path, known: frozenset[str]) -> tuple[list[_Found], bool]:
-    """The episodes of a recording, but for those that are known, and whether that is all there can be."""
+    """The episodes of a recording except the known ones, and whether all of it could be read."""
     if not is_dataset(directory):
         return [], True  # nothing was recorded yet
     found: list[_Found] = []
@@ -101,7 +101,7 @@ def _recorded(directory: Path, known: frozenset[str]) -> tuple[list[_Found], boo
 
 
 def _of(episode: Episode) -> _Found:
-    """An episode as its recording has it; without a status, the server ended before the episode did."""
+    """An episode as it was recorded; without a status, the server ended before the episode did."""
     metadata = episode.metadata
     return _Found(
         id=episode.id.hex,

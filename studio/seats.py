@@ -1,4 +1,4 @@
-"""From the seats of a study and the people of a session to what is played."""
+"""Makes the seats of a game from those of a study and the people of a session."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,10 +10,10 @@ from rlds_kit.trials import ActorConfig, Driver
 
 
 class Seats:
-    """The seats of a session. A person's seat that nobody has is a program's, or nobody's.
+    """The seats of a session. A person's seat without a person is given to a program, or stays empty.
 
     Args:
-      plans: of the designer; none: one seat, of a person.
+      plans: the designer's settings; empty: one seat, of a person.
       session: with its people.
     """
 
@@ -22,7 +22,7 @@ class Seats:
 
     @property
     def actors(self) -> dict[str, ActorConfig]:
-        """By seat, the program that acts, always or while its person is away."""
+        """By seat, the program that acts there, always or while its person is away."""
         return {
             each.name: ActorConfig(
                 implementation=each.actor,
@@ -35,7 +35,7 @@ class Seats:
         }
 
     def settings(self) -> dict[str, Any]:
-        """What a `Scene` has of them."""
+        """The seats as a `Scene` has them."""
         people = [each for each in self._plans if each.is_human and each.name in self._people]
         empty = [each for each in self._plans if each not in people]
         return {
@@ -58,5 +58,5 @@ def _fallback(plan: SeatPlan) -> Driver | None:
 
 
 def rules_of(together: Together) -> Rules:
-    """What people of a session decide together."""
+    """What the people of a session decide together."""
     return Rules(pause=Consent(together.pause), cancel=Consent(together.cancel), confirm=Consent(together.confirm))

@@ -20,18 +20,18 @@ with needs("studio"):
     from starlette.applications import Starlette
 
 MOST_BYTES: Final = 1 << 16
-"""Of a message of a WebSocket."""
+"""Maximum bytes of a message of a WebSocket."""
 _END_SECONDS: Final = 3
 
 Ready = Callable[[Starlette], Awaitable[None]]
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to `_signals`: uvicorn's own would interrupt what is written after it has ended."""
+    """Leaves signals to `_signals`: uvicorn's own handlers would interrupt the writes after the server has ended."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Takes none."""
+        """Installs no handlers."""
         yield
 
 
@@ -40,8 +40,8 @@ async def serve(settings: Settings, listening: socket.socket, ready: Ready) -> N
 
     Args:
       settings: of the studio.
-      listening: where; see `listen`.
-      ready: called when the server takes connections.
+      listening: the socket; see `listen`.
+      ready: called when the server accepts connections.
 
     Raises:
       RldsKitError: the studio cannot be opened; the message gives the reason.
@@ -49,7 +49,7 @@ async def serve(settings: Settings, listening: socket.socket, ready: Ready) -> N
     app = create_application(settings)
     config = uvicorn.Config(
         app,
-        lifespan="off",  # it is entered here, so that its errors can be reported
+        lifespan="off",  # entered here, so that its errors can be reported
         log_config=None,  # uvicorn's own closes all handlers of the program, and some of them close what they write to
         log_level="warning",
         access_log=False,
@@ -62,7 +62,7 @@ async def serve(settings: Settings, listening: socket.socket, ready: Ready) -> N
     server = _Server(config)
     async with app.router.lifespan_context(app):
         with _signals(server):
-            listening.listen()  # who comes now waits a moment
+            listening.listen()  # new connections wait a moment
             await ready(app)
             await server.serve(sockets=[listening])
 
@@ -80,14 +80,14 @@ def _signals(server: uvicorn.Server) -> Iterator[None]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections.
+    """A socket that accepts connections.
 
     Args:
       host: an address or name of this machine.
       port: 0: any free one.
 
     Raises:
-      OSError: the port is taken, or the machine is not called like this.
+      OSError: the port is in use, or the host is not of this machine.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     found = socket.socket(family, kind, protocol)
@@ -102,7 +102,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(listening: socket.socket) -> str:
-    """What to open in a browser at this machine."""
+    """The URL to open in a browser on this machine."""
     host, port = listening.getsockname()[:2]
     if ipaddress.ip_address(host).is_unspecified:
         host = "127.0.0.1"
@@ -110,7 +110,7 @@ def url_of(listening: socket.socket) -> str:
 
 
 def names_of(listening: socket.socket) -> tuple[str, ...]:
-    """What browsers may call the server by, besides the names of loopback: its address, or all those of the machine."""
+    """The hosts that browsers may use besides the names of loopback: the server's address, or all of the machine."""
     host = listening.getsockname()[0]
     if not ipaddress.ip_address(host).is_unspecified:
         return (f"[{host}]" if ":" in host else host,)
@@ -123,10 +123,10 @@ def names_of(listening: socket.socket) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Logs somebody in.
+    """A login link.
 
     Attributes:
-      account: id of it.
+      account: id of the account.
       url: to open.
     """
 

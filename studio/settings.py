@@ -1,4 +1,4 @@
-"""How a studio is run."""
+"""The settings of a studio."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,33 +11,33 @@ from rlds_kit.studio.export_limits import ExportLimits
 from rlds_kit.studio.play.live_sessions import Guests
 
 _LOGINS: Final = Limit(per_second=2, burst=100)
-"""A class that opens a study at once comes from one address; tokens are too long to be guessed at any rate."""
+"""A class that opens a study together has one address; tokens are too long to guess at any rate of logins."""
 _REQUESTS: Final = Limit(per_second=100, burst=500)
 _CHANGES: Final = Limit(per_second=10, burst=100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Of one server.
+    """The settings of one server.
 
     Attributes:
-      directory: for the database, the secret, and the recordings, one folder a study and environment.
+      directory: for the database, the secret, and the recordings, with one folder for each study and environment.
       database: URL; None: a SQLite file in the directory.
       name: of this server; two that share a database have different ones.
       hosts: names that browsers may call the server by, without port; those of this machine are always among them.
       origins: that may send requests besides the server's own pages, as "https://studio.example.org".
       is_secure: whether cookies are for HTTPS only; for a server behind a proxy that does HTTPS.
-      modules: that are imported because they register environments. Only the configuration can name modules.
-      are_pictures_recorded: whether steps have what there was to see, as it was drawn.
+      modules: imported because they register environments. Only the configuration can name modules.
+      are_pictures_recorded: whether steps have the picture that was shown, as it was drawn.
       actors: implementations of programs that studies may name, besides those that are registered or installed.
-      matchmakers: functions "module:name" that studies may name to put people together; see `lobby.matchmaking`.
-      tasks: that this studio has besides playing: names of installed ones, with "=" and an argument if they take one.
-      policy: that people may hand over to, by name; None: they cannot.
+      matchmakers: functions "module:name" that studies may name to match people; see `lobby.matchmaking`.
+      tasks: of this studio besides playing: names of installed tasks, with "=" and an argument if they take one.
+      policy: name of the policy that people may hand over to; None: there is none.
       workers: processes for environments; None: as many as there are cores.
-      environments_per_worker: that share a process at most.
-      sessions_per_person: of a study, that one person may play at once.
-      guests: limits of those who come by the link of a study, uninvited.
-      answer_seconds: for an environment to answer.
+      environments_per_worker: how many share a process at most.
+      sessions_per_person: how many sessions of a study one person may play at once.
+      guests: limits for people who come through the link of a study, without an invitation.
+      answer_seconds: time limit for an environment to answer.
       exports_limits: how many exports a person may have, and for how long.
       body_bytes: of a request at most.
       login_limit: of logins from an address.
@@ -79,17 +79,17 @@ class Settings:
 
     @property
     def manuals(self) -> Path:
-        """Where tables of manuals are, besides those that are shipped."""
+        """Where tables of manuals are, besides those of the package."""
         return self.directory / "manuals"
 
     @property
     def exports(self) -> Path:
-        """Where exports are made, and stay until they are deleted, or expire."""
+        """Where exports are made, and stored until they are deleted or expire."""
         return self.directory / "exports"
 
 
 def named(url: str | None, names: tuple[str, ...]) -> dict[str, Any]:
-    """The settings that say what browsers may call a server.
+    """The settings for the addresses at which browsers may reach a server.
 
     Args:
       url: that people open it by; None: one of the names, by HTTP.

@@ -1,7 +1,7 @@
-"""Tasks: what people do in a studio besides playing. Other parts of the package, and other packages, install them.
+"""Tasks: what people do in a studio besides playing. Other parts of the package and other packages install them.
 
 A task is an entry point of the group `rlds_kit.studio_tasks`: a function that takes a `TaskHost` and the arguments that
-the studio was given for it, and returns a `Task`. It need not import the studio.
+the studio was started with for it, and returns a `Task`. It need not import the studio.
 """
 
 import functools
@@ -29,11 +29,11 @@ GROUP: Final = "rlds_kit.studio_tasks"
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who does a task.
+    """The person who does a task.
 
     Attributes:
-      id: a pseudonym, the same whenever this person does the task; what is recorded names nobody.
-      is_designer: whether it may set the task up, and see what others did.
+      id: a pseudonym, always the same for this person in this task; recordings contain no names.
+      is_designer: whether this person may set up the task, and see the results of others.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class TaskHost:
-    """What a studio gives a task.
+    """The services of a studio for a task.
 
     Attributes:
       name: of the task.
@@ -55,10 +55,10 @@ class TaskHost:
     modules: tuple[str, ...]
 
     def person(self, connection: HTTPConnection) -> Person:
-        """Who sends a request, or has opened a WebSocket.
+        """The person who sent a request, or opened a WebSocket.
 
         Raises:
-          ApiError: nobody is logged in.
+          ApiError: the request has no login.
         """
         account = account_of(connection)
         secret = derived(connection.app.state.secret, PURPOSE)
@@ -66,14 +66,14 @@ class TaskHost:
 
 
 class Task(Protocol):
-    """What people do in a studio.
+    """A task of a studio.
 
     Attributes:
       name: in addresses: its routes are below `/api/tasks/NAME` and `/ws/tasks/NAME`, its page is `#task-NAME`.
       title: in the navigation.
       page: the folder of its files; `view.js` there exports `View`, a component of Preact.
-      routes: of Starlette. All need a login.
-      datasets: directories of recorded data that its page shows: everybody who is logged in may see them.
+      routes: routes of Starlette. All need a login.
+      datasets: directories of recorded data that its page shows: every user who is logged in may see them.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Task(Protocol):
     datasets: Sequence[Path]
 
     async def close(self) -> None:
-        """Ends what goes on; called once, when the studio ends."""
+        """Stops all activity; called once, when the studio ends."""
 
 
 Opener = Callable[[TaskHost, Sequence[str]], Task]

@@ -29,7 +29,7 @@ def pytest_configure() -> None:
     required_names()
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
+@pytest.hookimpl(tryfirst=True)  # before `-m` evaluates the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test that makes a part of its repetitions, so that `make test-all` finds it."""
     for item in items:

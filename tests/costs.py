@@ -197,7 +197,7 @@ def operations(folder: Path) -> Iterator[tuple[str, Callable[[], int]]]:
     def first_batch() -> int:
         batches = iter(rlds_kit.open(recording).transitions().batches(256, threads=1))
         next(batches)
-        time.sleep(0.3)  # a thread reads ahead: count all that it may read, not what it has read by now
+        time.sleep(0.3)  # a thread reads ahead: count all that it may read, not only what it has read so far
         return 1
 
     npz = folder / "arrays.npz"

@@ -1,7 +1,7 @@
-"""A Hugging Face Hub of its own, on this machine: as much of its HTTP interface as `huggingface_hub` uses.
+"""A local server with the part of the HTTP interface of the Hugging Face Hub that `huggingface_hub` uses.
 
 Downloads: information about a revision, the tree of files, files. Uploads: creating a repository, `preupload`, the LFS
-batch interface, and commits. Everything is kept in memory.
+batch interface, and commits. Everything is in memory.
 """
 
 import base64
@@ -31,7 +31,7 @@ class Repository:
     refs: dict[str, str] = field(default_factory=dict)
 
     def commit(self, files: Files, branch: str = "main") -> str:
-        """Adds a commit that holds these files and nothing else; returns its hash."""
+        """Adds a commit with exactly these files; returns its hash."""
         content = json.dumps({name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())})
         sha = hashlib.sha1(f"{len(self.commits)} {content}".encode(), usedforsecurity=False).hexdigest()
         self.commits[sha] = dict(files)
@@ -58,7 +58,7 @@ class Hub:
       repositories: datasets, by "org/name".
       objects: what was uploaded by LFS, by its SHA-256; a commit names them.
       requests: "METHOD /path" of all requests so far.
-      refuse: asked for every request with method and path; one for which it is true gets status 400.
+      refuse: called for every request with method and path; a request for which it returns True gets status 400.
       lfs_suffixes: files that `preupload` wants by LFS; the others come in the commit itself.
     """
 
@@ -179,7 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(data)
 
     def _commit(self, name: str, revision: str) -> tuple[str, Files] | None:
-        """The hash and files of a commit; None, and an answer that says so, where there is none."""
+        """The hash and files of a commit; None, after an error response, if there is none."""
         repository = self.hub.repositories.get(name)
         if repository is None:
             self._send(HTTPStatus.NOT_FOUND, {"error": "Repository not found"}, {"X-Error-Code": "RepoNotFound"})

@@ -390,7 +390,7 @@ def _dense(data: bytes, n: int, row_bytes: int) -> bytes:
 
 
 def _spread(data: bytes, n: int, row_bytes: int) -> bytes:
-    """The differences that XOR_RUNS says the places of."""
+    """The differences, at the positions that XOR_RUNS lists."""
     require(len(data) >= 4 * n, "numbers of runs")
     runs = struct.unpack_from(f"<{n}I", data)
     pair, differ = 4 * n, bytearray(n * row_bytes)
@@ -483,7 +483,7 @@ def _predicted(data: bytes, n: int, row_bytes: int, shape: tuple[int, ...]) -> b
 
 @dataclass
 class Episode:
-    """What the records of an episode say."""
+    """The content of the records of an episode."""
 
     episode_id: bytes
     start: Message = field(default_factory=dict)
@@ -548,7 +548,7 @@ class Episode:
 
 
 def framed(data: bytes) -> bytes:
-    """Bytes with their size before them, as a content digest takes them."""
+    """Bytes after their size, in the form for a content digest."""
     return struct.pack("<Q", len(data)) + data
 
 
@@ -711,7 +711,7 @@ def _column(data: bytes, count: int) -> list[int]:
 
 
 def episodes(directory: Path) -> Iterator[Episode]:
-    """All episodes that a reader shows, in order. Nobody must be writing."""
+    """All episodes that a reader shows, in order. No process may be writing."""
     for path in sorted(directory.glob("episodes-*.riegeli")):
         for episode in Shard(path).episodes.values():
             if episode.end_row and number(episode.end or {}, 2) != DISCARDED:

@@ -1,9 +1,9 @@
-"""Draws faults of one line from the source, makes them one at a time, and says which ones no test notices.
+"""Draws faults of one line from the source, makes them one at a time, and reports those that no test detects.
 
     python -m tests.one_line_faults draw --seed 1 --count 40 > faults.json
     python -m tests.one_line_faults run faults.json --scratch /tmp/faults
 
-`draw` knows the source and nothing of the tests: files are drawn room by room, so that small rooms have their share.
+`draw` uses the source and not the tests: files are drawn room by room, so that small rooms have their share.
 `run` works in a copy of the checkout: it runs the tests of the fault's own room first and then all others, up to the
 first one that fails. A fault that changes nothing that a user could see is equivalent: draw more, and list it with the
 result.
@@ -127,7 +127,7 @@ def faults_of(path: Path, root: Path = ROOT) -> Iterator[Fault]:
 
 
 def _not_code(node: ast.AST) -> Iterator[ast.AST]:
-    """Parts for people or type checkers that do nothing: annotations, messages, and what decorators say."""
+    """Parts without effect at run time: annotations, messages, and arguments of decorators."""
     parts: list[ast.AST | None] = []
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
@@ -146,7 +146,7 @@ def _not_code(node: ast.AST) -> Iterator[ast.AST]:
 
 
 Edit = tuple[int, int, int, str]
-"""A line, the first byte in it and one past the last, and what stands there instead."""
+"""A line, the first byte in it and one past the last, and the replacement."""
 
 
 def _edits(node: ast.AST, lines: list[str]) -> Iterator[Edit]:
@@ -201,7 +201,7 @@ def mirror_of(file: str, root: Path = ROOT) -> list[str]:
 
 
 def run(fault: Fault, scratch: Path, flags: list[str]) -> Outcome:
-    """Makes a fault in a copy of the checkout, and looks for a test that fails."""
+    """Makes a fault in a copy of the checkout, and searches for a test that fails."""
     path = scratch / fault.file
     original = path.read_text("utf-8")
     lines = original.splitlines(keepends=True)

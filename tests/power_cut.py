@@ -54,7 +54,7 @@ HARSHEST: Final = CUTS[0]
 
 
 class Disk:
-    """Knows what of a directory would survive. What is there at first would.
+    """Tracks which content of a directory would survive. The initial content would.
 
     Args:
       root: the directory; durable itself.
@@ -150,13 +150,13 @@ class Disk:
 
 @dataclass
 class Story:
-    """What a power cut would have left, at every moment of what was done, and after it.
+    """The files that would remain after a power cut, at every moment of an operation, and after it.
 
     Attributes:
-      before: what was there.
-      during: what each kind of cut would have left before each call, each tree once.
-      after: what each kind of cut would leave now.
-      now: what is there.
+      before: the initial files.
+      during: the remaining files after each kind of cut before each call, each tree once.
+      after: the remaining files after each kind of cut now.
+      now: the current files.
     """
 
     before: Tree

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def is_gone(process: int) -> bool:
-    """Whether a process has ended, also where nobody asks for its exit code, as in many containers."""
+    """Whether a process has ended, also if no parent collects its exit code, as in many containers."""
     try:
         status = Path(f"/proc/{process}/stat").read_text("utf-8")
     except (FileNotFoundError, ProcessLookupError):

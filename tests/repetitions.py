@@ -9,7 +9,7 @@ PART: Final = 6
 
 
 def is_thorough() -> bool:
-    """Whether the Hypothesis profile is one that looks at everything."""
+    """Whether the Hypothesis profile is that of complete runs."""
     return settings.get_current_profile_name() in {"thorough", "explore"}
 
 

@@ -49,7 +49,7 @@ def _blocks(page: Path) -> Iterator[tuple[int, str, str]]:
     ],
 )
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python blocks and `rlds-kit` commands of a page run from top to bottom; `# raises X` says what a line raises."""
+    """Python blocks and `rlds-kit` commands of a page run from top to bottom; `# raises X` marks an expected error."""
     monkeypatch.chdir(tmp_path)
     run_page(page)
 
@@ -90,11 +90,11 @@ def _run_python(text: str, page: str, line: int, names: dict[str, object]) -> No
 
 
 def _run_command(command: str) -> None:
-    """Runs a command; `# exit 1` behind it says how it ends."""
+    """Runs a command; `# exit 1` after it is the expected exit code."""
     arguments = shlex.split(command, comments=True)
     status = re.findall(r"# exit (\d+)", command)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they are no errors for who types the command
+        warnings.simplefilter("ignore")  # they are no errors for users of the command
         done = CliRunner().invoke(main, arguments)  # a process of its own would import everything again
     assert done.exception is None or isinstance(done.exception, SystemExit), done.output
     assert done.exit_code == int(status[0] if status else 0), done.output
@@ -115,7 +115,7 @@ def test_lines_are_short(page: Path) -> None:
 
 
 def test_every_public_page_is_linked_from_the_readme() -> None:
-    """Nobody has to guess that a page exists."""
+    """Every page can be found by links."""
     text = (CHECKOUT / "README.md").read_text("utf-8")
     pages = [page for page in CHECKOUT.glob("docs/*.md") if f"(docs/{page.name})" not in text]
     assert pages == []

@@ -1,4 +1,4 @@
-"""C extensions and how they are kept out."""
+"""C extensions and how they are disabled."""
 
 import doctest
 import os

@@ -67,7 +67,7 @@ def test_golden_dataset_reads_to_the_truth() -> None:
 
 
 def test_golden_dataset_reads_to_the_truth_without_its_indexes(tmp_path: Path) -> None:
-    """Shards that were never closed say the same."""
+    """Shards that were never closed give the same."""
     for path in sorted(DATASET.glob("*.riegeli")):
         index = independent_reader.Shard(path).index
         end = independent_reader.number(index, 2) or path.stat().st_size
@@ -84,7 +84,7 @@ def test_independent_reader_reads_to_the_truth() -> None:
 
 
 def test_independent_reader_computes_the_content_digests() -> None:
-    """The content digest is what docs/format.md says, and the library hands it out."""
+    """The content digest is that of docs/format.md, and the library returns it."""
     ours = {episode.id.bytes: episode.content_digest for episode in rlds_kit.open(DATASET).episodes}
     theirs = {one.episode_id: one.digest() if one.end else b"" for one in independent_reader.episodes(DATASET)}
 
@@ -100,7 +100,7 @@ def test_independent_reader_agrees_about_the_shards() -> None:
 
 
 def test_independent_reader_imports_nothing_of_ours() -> None:
-    """What it proves would be worth little otherwise."""
+    """Otherwise it would prove little."""
     imported = re.findall(r"^(?:import|from) (\w+)", Path(independent_reader.__file__).read_text("utf-8"), re.MULTILINE)
 
     assert not {"rlds_kit", "tests", "google", "numpy"} & set(imported)
@@ -157,7 +157,7 @@ def test_hex_dump_shows_the_bytes_that_are_written(tmp_path: Path) -> None:
 
 
 def test_both_readers_read_the_tiny_shard(tmp_path: Path) -> None:
-    """The worked example says what docs/format.md says it does."""
+    """The worked example has the content that docs/format.md describes."""
     tiny_shard.write(tmp_path / "episodes-tiny.riegeli")
     (theirs,) = independent_reader.episodes(tmp_path)
     (ours,) = rlds_kit.open(tmp_path).episodes

@@ -22,6 +22,6 @@ def test_examples() -> None:
 
 
 def test_no_other_module_says_how_to_install() -> None:
-    """While the name is on no index, `pip install rlds-kit` would install whatever somebody put there."""
+    """While the name is not registered on an index, `pip install rlds-kit` could install another author's package."""
     assert len(SOURCES) > 400
     assert [path for path in SOURCES if re.search(r"pip install .*rlds-kit", path.read_text("utf-8"))] == []

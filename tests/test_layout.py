@@ -1,6 +1,6 @@
 """The layout of the repository: rooms and their links, the libraries of each, and what a bare import must not load.
 
-All but the checks of the checkout itself also hold for an installed wheel.
+All but the checks of the checkout itself also apply to an installed wheel.
 """
 
 import ast
@@ -182,7 +182,7 @@ def _checkout_files() -> Iterator[Path]:
 
 @pytest.mark.skipif(not IN_CHECKOUT, reason="looks at the files of the checkout")
 def test_nothing_imports_a_room_by_its_bare_name() -> None:
-    """Code, notebooks and pages say `rlds_kit.<room>`: the bare name would make a second copy of its classes."""
+    """Code, notebooks and pages import `rlds_kit.<room>`: the bare name would make a second copy of its classes."""
     rooms = "|".join(sorted(ROOMS))
     bare = re.compile(
         rf'^[\s">]*(import ({rooms})(\.\w+)*\s*($|,|;|#|\\n|as\s)|from ({rooms})(\.\w+)*\s+import\s)', re.MULTILINE

@@ -1,4 +1,4 @@
-"""Faults that are drawn from the source are what they say: one line, another program, the same ones each time."""
+"""Faults that are drawn from the source change one line and the program, and are the same each time."""
 
 import ast
 import textwrap

@@ -1,4 +1,4 @@
-"""The power fails while something is made: it is there whole or not at all, and for good when its maker returns."""
+"""The power fails during the creation of files: they are complete or absent, and durable after the call returned."""
 
 import json
 import os
@@ -82,7 +82,7 @@ def test_a_new_dataset_is_whole_or_not_there(tmp_path: Path, verb: str) -> None:
         assert all("lineage" in each or verb == "repair" for each in about)
 
 
-def test_a_new_directory_is_whole_whoever_wrote_its_files(tmp_path: Path) -> None:
+def test_a_new_directory_is_whole_with_files_of_any_writer(tmp_path: Path) -> None:
     """Libraries that write files of other formats sync nothing."""
 
     def fill() -> None:
@@ -124,7 +124,7 @@ def test_a_directory_that_another_process_made_just_now(tmp_path: Path) -> None:
 
 
 def test_a_description_that_another_process_wrote_just_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever comes second does not record under a name that may be gone after a power cut."""
+    """A second writer does not record under a name that may be lost after a power cut."""
     header = pb.ShardHeader(environment=value.encode({}), metadata=value.encode({}))
 
     def describe() -> None:
@@ -155,14 +155,14 @@ def test_a_whole_file_that_replaces_nothing(tmp_path: Path) -> None:
 
 
 def test_a_description_that_is_written_again(tmp_path: Path) -> None:
-    """Half of dataset.json would be an error for everybody who opens the dataset."""
+    """A partial dataset.json would be an error whenever the dataset is opened."""
     record(tmp_path / "data")
     assert_whole(story_of(tmp_path, lambda: note(tmp_path / "data", {"verb": "none"})), "data/dataset.json")
 
 
 @pytest.mark.parametrize("synced_bytes", [0, 1 << 40], ids=["large parts", "small parts"])
 def test_notes_of_a_conversion(synced_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part that is noted as done is there with the bytes that were noted, or is taken for not done."""
+    """A part with a note has the bytes in the note, or counts as not done."""
     monkeypatch.setattr(part_work, "SYNCED_BYTES", synced_bytes)
     noted = 0
     story = story_of(tmp_path, lambda: converted(tmp_path, "error_free"))
@@ -189,7 +189,7 @@ def test_the_plan_of_a_conversion(tmp_path: Path) -> None:
 
 
 def test_a_published_folder(tmp_path: Path) -> None:
-    """Each file is whole, the mark that all are there comes last, and a second publication replaces what differs."""
+    """Each file is complete, `checksums.txt` is written last, and a second publication replaces different files."""
     source = record_to_publish(tmp_path / "source")
     for again in (False, True):
         if again:
@@ -226,7 +226,7 @@ class _Followed:
 
 @pytest.fixture
 def followed(tmp_path: Path) -> _Followed:
-    """A disk on which somebody records to `data`."""
+    """A disk on which a program records to `data`."""
     (tmp_path / "disk").mkdir()
     return _Followed(tmp_path / "disk")
 
@@ -240,7 +240,7 @@ LOGGERS: Final[dict[str, Callable[[Path], Any]]] = {
 
 @pytest.mark.parametrize("kind", LOGGERS)
 def test_loggers(tmp_path: Path, followed: _Followed, kind: str) -> None:
-    """What was flushed and what was closed is there."""
+    """Flushed and closed data can be read."""
     action = np.zeros(2, np.int64) if kind == "vector" else 0
     with followed.disk.watched():
         env = LOGGERS[kind](tmp_path / "disk" / "data")
@@ -272,7 +272,7 @@ def test_episode_writer(tmp_path: Path, followed: _Followed) -> None:
 
 
 def test_annotations(tmp_path: Path, followed: _Followed) -> None:
-    """What was flushed and what was closed is there, also in a layer that is new."""
+    """Flushed and closed data can be read, also in a new layer."""
     record(tmp_path / "disk" / "data")
     followed.disk = Disk(tmp_path / "disk")
     dataset = rlds_kit.open(tmp_path / "disk" / "data")

@@ -78,7 +78,7 @@ def _python_cells(cells: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _is_package(name: str) -> bool:
-    """Whether a name is that of a package of ours, which says in `__all__` what is public."""
+    """Whether a name is that of a package of ours, whose public names are in `__all__`."""
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""What a release is made of: actions that nobody can move, wheels for an index, and the addresses of the project."""
+"""The parts of a release: pinned actions, wheels for an index, and the addresses of the project."""
 
 import itertools
 import re
@@ -29,7 +29,7 @@ def jobs_of(workflow: str) -> dict[str, Any]:
 
 
 def test_actions_are_pinned_to_a_commit() -> None:
-    """Whoever owns a tag can move it; the tag stands beside the commit for people."""
+    """The owner of a tag can move it, so actions are pinned by commit; the tag beside it is for people."""
     lines = itertools.chain.from_iterable(path.read_text("utf-8").splitlines() for path in WORKFLOWS.glob("*.yml"))
     used = [line.strip() for line in lines if "uses:" in line]
     assert len(used) > 10
@@ -48,7 +48,7 @@ def test_one_job_needs_all_that_a_branch_must_pass() -> None:
 
 
 def test_the_index_trusts_the_workflow_and_no_password() -> None:
-    """Only a tag publishes, only what both other jobs built, and only that job may say who it is."""
+    """Only a tag publishes, only the results of both other jobs, and only that job gets an identity token."""
     jobs = jobs_of("release.yml")
     publish = jobs.pop("publish")
     assert publish["if"] == "startsWith(github.ref, 'refs/tags/v')"
@@ -73,7 +73,7 @@ def test_what_hosts_look_for_is_there() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no glibc")
 def test_extensions_need_an_old_glibc_only() -> None:
-    """So `auditwheel` gives the wheel a tag that an index takes, and that old systems have."""
+    """So `auditwheel` gives the wheel a tag that an index accepts, and that old systems support."""
     elffile = pytest.importorskip("elftools.elf.elffile")
     gnuversions = pytest.importorskip("elftools.elf.gnuversions")
     package = Path(rlds_kit.__file__).parent

@@ -87,7 +87,7 @@ def test_module_without_its_library_is_skipped_unless_that_is_required(tmp_path:
     "source", ["import tests.no_such_file", "from pathlib import NoSuchName", "import rlds_kit.nothing"]
 )
 def test_import_that_is_wrong_is_an_error(source: str, tmp_path: Path) -> None:
-    """A file of ours or a name in a library that is there can never be missing for good."""
+    """Files of the project, and names in installed libraries, can never be missing for a valid reason."""
     assert "1 error" in run_pytest(tmp_path, source).stdout
 
 

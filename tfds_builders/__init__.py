@@ -1,6 +1,6 @@
-"""Publish: recorded datasets as TensorFlow Datasets, read where they lie or written in its own formats."""
+"""Recorded datasets as TensorFlow Datasets (TFDS): read directly, or written in the formats of TFDS."""
 
-from rlds_kit.tfds_builders import tfds_extra as _tfds_extra  # noqa: F401  raises where there is none
+from rlds_kit.tfds_builders import tfds_extra as _tfds_extra  # noqa: F401  raises if TFDS is not installed
 from rlds_kit.tfds_builders.atari_agents import atari_agents_dataset_builder as _atari_agents  # noqa: F401  registers it
 from rlds_kit.tfds_builders.atari_human import atari_human_dataset_builder as _atari_human  # noqa: F401  registers it
 from rlds_kit.tfds_builders.config_generator import extract_feature_from_data, generate_config_from_spec

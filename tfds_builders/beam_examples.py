@@ -1,4 +1,4 @@
-"""Apache Beam for builders: which runner, and the episodes of sources as a transform."""
+"""Apache Beam for builders: the choice of the runner, and the episodes of sources as a transform."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ from rlds_kit.tfds_builders.episode_source import EpisodeSource, Part
 def with_local_runner(download_config: Any) -> tuple[Any, bool]:
     """A `DownloadConfig` that names its runner, and whether Beam is used at all.
 
-    Options without a runner mean this machine. Beam's own choice for that tries to download a program first; so it is
-    `FnApiRunner`, which runs the options `direct_running_mode` and `direct_num_workers` in this installation.
+    Options without a runner select this machine. Beam's default runner would first try to download a program. So this
+    function selects `FnApiRunner`, which supports the options `direct_running_mode` and `direct_num_workers`.
     """
     runner, options = download_config.beam_runner, download_config.beam_options
     if runner is not None or options is None:
@@ -31,13 +31,13 @@ def with_local_runner(download_config: Any) -> tuple[Any, bool]:
 def examples_on_beam(sources: Sequence[EpisodeSource]) -> Any:  # a beam.PTransform
     """Key and example of every episode; any free worker reads parts of the sources.
 
-    What travels to a worker is where episodes are, not what they hold.
+    Workers receive the positions of episodes, not their content.
     """
     import apache_beam
 
     beam: Any = apache_beam  # its functions are not annotated
     parts = [(number, part) for number, source in enumerate(sources) for part in source.parts]
-    # Without the reshuffle one worker would read everything: it is fused with what made the parts.
+    # Without the reshuffle, Beam fuses reading with the creation of parts, and one worker reads everything.
     return beam.Create(parts, reshuffle=False) | beam.Reshuffle() | beam.FlatMap(_ReadPart(tuple(sources)))
 
 
@@ -73,14 +73,14 @@ VALUE_BYTES: Final = 128
 
 
 def require_size(example: Mapping[str, Any], features: Any, place: str, *, limit: int = MAX_BYTES) -> None:
-    """Refuses an episode that would be written and never read.
+    """Raises an error for an episode that TFDS could write but not read.
 
-    Only an episode of a gigabyte or more is encoded to find out.
+    Only episodes of a gigabyte or more are encoded for this check.
 
     Args:
-      example: as `features.encode_example` takes it.
+      example: the argument of `features.encode_example`.
       features: of the example.
-      place: what to call it in a message.
+      place: of the episode, for messages.
       limit: in bytes.
 
     Raises:
@@ -98,7 +98,7 @@ def require_size(example: Mapping[str, Any], features: Any, place: str, *, limit
 
 
 def value_bytes(nest: Any) -> int:
-    """The bytes of the arrays and texts of a nest, and what an encoding may add to each value.
+    """The bytes of the arrays and texts of a nest, with the largest overhead of an encoding for each value.
 
     >>> value_bytes({"reward": np.zeros(3), "task": "push"})
     540

@@ -10,7 +10,7 @@ from rlds_kit.tfds_builders.tfds_extra import tfds
 
 @dataclass(frozen=True)
 class Choice:
-    """The fields of an episode that are read, and their form.
+    """The selected fields of an episode, and their form.
 
     Attributes:
       features: a `tfds.features.FeaturesDict` of what is read.
@@ -22,7 +22,7 @@ class Choice:
 
 
 def choice(features: Any, decoders: Any) -> Choice:
-    """Understands decoders.
+    """Converts decoders to a choice.
 
     Args:
       features: of an episode.
@@ -31,7 +31,7 @@ def choice(features: Any, decoders: Any) -> Choice:
         with the other one as its own decoders.
 
     Raises:
-      ValueError: decoders of anything else, or of features that are not there.
+      ValueError: other decoders, or decoders of features that do not exist.
     """
     if isinstance(decoders, tfds.decode.PartialDecoding):
         return choice(_part(features, decoders), decoders.decoders)

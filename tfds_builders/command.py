@@ -146,8 +146,8 @@ def build(  # noqa: PLR0913  click passes every option by its name
 def new_builder(directory: Path, to: Path, name: str | None, *, metadata: tuple[str, ...], as_json: bool) -> None:
     """Write a builder of TensorFlow Datasets for the recording in DIRECTORY.
 
-    It is a folder with the module, its README, citation, tags and checksums, and a test that builds from an excerpt of
-    the recording. It works as it is; read it and add what only you know.
+    The result is a folder with the module, its README, citation, tags and checksums, and a test that builds from an
+    excerpt of the recording. It works without changes; read it, and add a description and other facts.
 
     \b
     rlds-kit new-builder data/pong --to builders
@@ -175,7 +175,7 @@ def new_builder(directory: Path, to: Path, name: str | None, *, metadata: tuple[
 
 
 def _undeclared(dataset: Dataset) -> list[str]:
-    """Fields of steps without a declared shape, which TFDS does not get."""
+    """Fields of steps without a declared shape, which are left out for TFDS."""
     return sorted(dataset.spec.fields.keys() - {*dataset.source().fields})
 
 

@@ -1,6 +1,6 @@
 """Features and configs of TensorFlow Datasets, made from data and specs: the names of `rlds.tfds`.
 
-For a recording of `rlds_kit` nothing here is needed: `episode_features` knows its spec.
+A recording of `rlds_kit` does not need this module: `episode_features` uses its spec.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,18 +28,18 @@ def extract_feature_from_data(
     convert_tuple_to_list: bool = False,
     tensor_encoding: Any = tfds.features.Encoding.ZLIB,
 ) -> Any:  # a feature connector, or the tf.DType of a scalar
-    """The features that hold `data`.
+    """The features for values like `data`.
 
     Args:
       data: a value, or a tensor spec: nested dicts and lists of tensors, arrays, Python scalars, or of anything with
         `shape` and `dtype`. Elements of a list are of one kind.
       use_images: arrays `[height, width, channels]` that `image_encoding` can store, and text scalars, are images if
         `image` or `Image` is in their name.
-      image_encoding: of the images: "png" or "jpeg". A JPEG is not what was recorded.
+      image_encoding: of the images: "png" or "jpeg". JPEG is lossy.
       field_name: the name of `data`.
       squeeze_scalars: an array of shape (1,) becomes a scalar.
       convert_tuple_to_list: tuples become lists; without it they are an error.
-      tensor_encoding: of arrays, as `tfds.features.Tensor` takes it.
+      tensor_encoding: of arrays, as for `tfds.features.Tensor`.
 
     Raises:
       ValueError: TFDS has no feature for it; the message names the place.
@@ -87,7 +87,7 @@ def generate_config_from_spec(
     """
 
     def extracted(spec: Any, field: str) -> Any:
-        # Not squeezed: a feature of shape () refuses every array of shape (1,).
+        # Not squeezed: a feature of shape () accepts no array of shape (1,).
         return extract_feature_from_data(spec, use_images, image_encoding, field, squeeze_scalars=False)
 
     steps = episode_spec[STEPS].element_spec

@@ -1,4 +1,4 @@
-"""Episodes and their steps by number, without TensorFlow: what `as_data_source` gives."""
+"""Episodes and their steps by number, without TensorFlow: the result of `as_data_source`."""
 
 import operator
 from collections.abc import Iterable, Sequence
@@ -54,7 +54,7 @@ class StepDataSource(Sequence[dict[str, Any]]):
 
     def _at(self, row: int) -> dict[str, Any]:
         rows, fields, is_flat = self._read or (range(0), {}, True)
-        if row not in rows:  # another thread may put something else there meanwhile
+        if row not in rows:  # another thread may replace it meanwhile
             rows = self._together(row, is_next=row == rows.stop)
             fields = self._chosen.arrays.steps(self._episode, rows)
             is_flat = all(type(nest) is np.ndarray for nest in fields.values())
@@ -80,10 +80,10 @@ class EpisodeDataSource(Sequence[dict[str, Any]]):
     """Episodes by number: each a dict of "steps" and of values of the whole episode. Picklable, for any loader.
 
     Args:
-      chosen: what is read.
-      numbers: which episodes of its table.
+      chosen: the data to read.
+      numbers: of the episodes in its table.
       is_dense: whether the steps of an episode are one dict of arrays `[T, ...]`, and not a `StepDataSource`.
-      name: for people; Grain compares it when it continues from a checkpoint.
+      name: of the dataset; Grain compares it when it continues from a checkpoint.
     """
 
     def __init__(self, chosen: Chosen, numbers: np.ndarray, *, is_dense: bool, name: str) -> None:

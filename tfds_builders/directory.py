@@ -31,21 +31,21 @@ def builder_from_directory(
     last_step: LastStep = "zeros",
     **about: Any,
 ) -> "FixedBuilder":
-    """A builder that reads a recorded dataset where it lies.
+    """Returns a builder that reads a recorded dataset directly, without a copy.
 
     Args:
       path: a directory, or a `Dataset`: `where` and `select` choose episodes and fields. Or several of these by the
         name of their split; `Dataset.split` makes such a dict of parts by a hash of each episode's id.
-      split: the name of the split, where there is one.
-      metadata: keys of episode metadata to give beside "steps"; None has all that there are.
-      observation_valid: gives steps a field of that name. Data that lack final observations need it.
+      split: the name of the split, if there is one.
+      metadata: keys of episode metadata to include beside "steps"; None: all.
+      observation_valid: whether steps have a field of that name. Required for data that lack final observations.
       last_step: as for `as_tf_dataset`.
       **about: `name`, `version`, `description`, `citation`, `license`, `homepage` and `supervised_keys` of `info`, in
-        place of what dataset.json says.
+        place of those in dataset.json.
 
     Raises:
       NotADatasetError: there is no dataset.
-      SpecError: TFDS cannot hold a field or a key of metadata exactly; the message names it and explains what to do.
+      SpecError: TFDS cannot store a field or a key of metadata exactly; the message names it and explains what to do.
       ValueError: there is no split.
 
     >>> builder = builder_from_directory("data/pong")  # doctest: +SKIP
@@ -94,7 +94,7 @@ class FixedBuilder(ShardBuilder, skip_registration=True):  # type: ignore[call-a
         return self._table
 
     def download_and_prepare(self, **options: Any) -> None:
-        """Does nothing: the episodes are there."""
+        """Does nothing: the episodes exist already."""
 
     def _build_data_dir(self, data_dir: str | None) -> tuple[str, str]:
         return str(data_dir), str(data_dir)
@@ -103,7 +103,7 @@ class FixedBuilder(ShardBuilder, skip_registration=True):  # type: ignore[call-a
         return ShardInfo(builder=self, **self._about)
 
     def _download_and_prepare(self, dl_manager: Any, download_config: Any = None) -> None:
-        del dl_manager, download_config  # never called: the episodes are there
+        del dl_manager, download_config  # never called: the episodes exist already
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -111,9 +111,9 @@ class DirectoryConfig(tfds.core.BuilderConfig):  # type: ignore[misc]  # TFDS ha
     """A config of a `DirectoryBuilder`.
 
     Attributes:
-      directories: where episodes are, by split; None where the builder makes them.
-      fields: that are given; None has all that were declared.
-      metadata: keys of episode metadata to give beside "steps"; None has all that there are.
+      directories: of the episodes, by split; None if the builder makes them.
+      fields: to include; None: all declared ones.
+      metadata: keys of episode metadata to include beside "steps"; None: all.
       observation_valid: whether steps have that field.
       last_step: as for `as_tf_dataset`.
     """
@@ -128,9 +128,9 @@ class DirectoryConfig(tfds.core.BuilderConfig):  # type: ignore[misc]  # TFDS ha
 class DirectoryBuilder(ShardBuilder, skip_registration=True):  # type: ignore[call-arg]
     """A dataset that `tfds.load` knows by name and reads from shards directly. Subclass it.
 
-    The episodes either lie somewhere, and the config's `directories` say where; or `make_episodes` makes them, once,
-    when the dataset is first loaded. A process that is killed meanwhile leaves nothing that is taken for data, and of
-    two processes one makes them and the other waits.
+    The episodes either exist in the config's `directories`; or `make_episodes` makes them once, when the dataset is
+    first loaded. A process that is killed meanwhile leaves no incomplete dataset, and of two processes one makes the
+    episodes while the other waits.
 
     >>> class Catch(DirectoryBuilder, skip_registration=True):
     ...     VERSION = tfds.core.Version("1.0.0")
@@ -149,7 +149,7 @@ class DirectoryBuilder(ShardBuilder, skip_registration=True):  # type: ignore[ca
     """`description`, `citation`, `license`, `homepage`, `supervised_keys`; files of TFDS beside the module go first."""
 
     def __init__(self, *, file_format: Any = None, **options: Any) -> None:
-        del file_format  # `tfds.data_source` asks for array_record, but shards are read by number as they are
+        del file_format  # `tfds.data_source` requires array_record, but our shards can be read by number, too
         super().__init__(**options)
 
     def make_episodes(self, directory: Path, downloads: Any) -> None:
@@ -200,17 +200,17 @@ class DirectoryBuilder(ShardBuilder, skip_registration=True):  # type: ignore[ca
         )
 
     def download_and_prepare(self, **options: Any) -> None:
-        """Makes the episodes, unless they are there.
+        """Makes the episodes, unless they exist.
 
         Args:
-          **options: as TFDS has them; `file_format` plays no part.
+          **options: those of TFDS; `file_format` is ignored.
         """
         if self.settings.directories is None:
             with only_one(Path(self.data_dir)):
                 super().download_and_prepare(**{**options, "file_format": None})
 
     def is_prepared(self) -> bool:
-        """Whether the episodes are there."""
+        """Whether the episodes exist."""
         return self.table is not None
 
     def _download_and_prepare(self, dl_manager: Any, download_config: Any = None) -> None:
@@ -232,14 +232,14 @@ class DirectoryBuilder(ShardBuilder, skip_registration=True):  # type: ignore[ca
 
     def _info(self) -> ShardInfo:
         about = dict(self.ABOUT)
-        if "." in type(self).__module__ or self.pkg_dir_path is not None:  # a script has no files beside it
+        if "." in type(self).__module__ or self.pkg_dir_path is not None:  # a script may have no file
             files = self.get_metadata()
             about |= {key: text for key in ("description", "citation") if (text := getattr(files, key))}
         return ShardInfo(builder=self, **about)
 
 
 def _fixed(place: Place) -> Place:
-    """Makes a place independent of the working directory, for other processes."""
+    """Makes a path absolute, for processes with other working directories."""
     return place if isinstance(place, Dataset) or not Path(place).is_dir() else Path(place).absolute()
 
 
@@ -248,7 +248,7 @@ def _opened(place: Place) -> Dataset:
 
 
 def _about(dataset: Dataset) -> dict[str, Any]:
-    """What dataset.json says, in the words of TFDS."""
+    """The content of dataset.json under TFDS's names."""
     said = dataset.description
     keys = {
         "name": "name",

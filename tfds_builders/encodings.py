@@ -1,9 +1,9 @@
-"""In which encoding TFDS stores an array: its own numbers where these stay as they are, else the array's bytes.
+"""Chooses how TFDS stores an array: in its own encoding if that is exact, else as the array's bytes.
 
-A `tf.train.Example` knows int64, float32 and bytes only. Measured with TFDS 4.9.10 over all values of 16-bit dtypes and
-random bits of the others: bool and all integers but uint64 come back exactly, and so do float16 and float32 except NaNs
-without the quiet bit (signalling NaNs), which become quiet. float64 is rounded. uint64 from 2**63 on fails without
-TensorFlow, and complex numbers and bfloat16 fail everywhere.
+A `tf.train.Example` supports only int64, float32 and bytes. Measured with TFDS 4.9.10 over all values of 16-bit dtypes
+and random bits of the others: bool and all integers except uint64 are read back exactly, and so are float16 and float32
+except NaNs without the quiet bit (signalling NaNs), which become quiet. float64 is rounded. uint64 from 2**63 on fails
+without TensorFlow, and complex numbers and bfloat16 fail everywhere.
 
 Readers that skip TFDS's decoding (dlimp, Octo, OpenVLA) get numbers for the first kind and strings for bytes.
 """
@@ -92,7 +92,7 @@ def signalling_fields(episodes: Sequence[Episode], source: Source) -> frozenset[
 
 
 def require_arrays(name: str, compress: Collection[str], arrays: Iterable[str]) -> None:
-    """Refuses names of fields to compress that hold no array which could be.
+    """Raises an error for names of fields to compress that have no array to compress.
 
     Raises:
       SpecError: there is one.

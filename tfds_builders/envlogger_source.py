@@ -1,8 +1,8 @@
 """Reads EnvLogger's recordings as episodes of RLDS: also the releases of RLDS Creator and robosuite.
 
 EnvLogger stores with each observation the action that led to it; here a step has the action that followed (SAR), and
-the last step zeros. The remains of a killed EnvLogger are recognised: steps that its index gives to the episode before
-them, or to none, are an episode of their own, without metadata and with the end `incomplete`.
+the last step zeros. If EnvLogger was killed, its index is incomplete: steps that it assigns to the previous episode,
+or to none, become a separate episode, without metadata and with the end `incomplete`.
 """
 
 import functools
@@ -84,23 +84,23 @@ class _Survey:
 class EnvLoggerSource:
     """The episodes of one directory that EnvLogger wrote.
 
-    Its files say what environment and agent exchanged, but not what `step_fn` and `episode_fn` returned: so all of it
-    is read once to find the features, before it is read to be written.
+    Its files declare the specs of environment and agent, but not those of the results of `step_fn` and `episode_fn`. So
+    all steps are read once to find the features, before they are read again to be written.
 
-    An example has "steps", the metadata, "end", and "episode_id": that of the metadata, or else its key.
+    An example has "steps", the metadata, "end", and "episode_id", which is that of the metadata or the key.
 
     Args:
       path: the directory.
       key: the prefix of the keys of its episodes, which are `<shard>/<number in the shard>`.
-      step_metadata: what to publish of that which `step_fn` returned; None has all.
-      metadata: what to publish of that which `episode_fn` returned; None has all.
+      step_metadata: keys of `step_fn`'s results to publish; None: all.
+      metadata: keys of `episode_fn`'s results to publish; None: all.
       incomplete: whether to publish the episodes that were cut off when EnvLogger died.
-      last_step: what stands for the action of the last step: "zeros", "repeat", "drop".
+      last_step: the action of the last step: "zeros", "repeat", or "drop" to leave out the step.
       compress: as for `episode_features`.
 
     Raises:
       ValueError: `last_step` is none of the three.
-      FileNotFoundError: EnvLogger wrote nothing there.
+      FileNotFoundError: it is not a directory of EnvLogger.
       DamagedError, FormatError: an index is broken.
     """
 
@@ -196,7 +196,7 @@ class EnvLoggerSource:
             raise kind(f"{shard.path}: {error}") from error
 
     def _chosen(self, episode: _Episode) -> _Episode:
-        """What is to be published of an episode."""
+        """The published data of an episode."""
         if self._metadata is not None:
             episode = replace(episode, metadata=_only(episode.metadata, self._metadata))
         if self._step_metadata is not None:
@@ -259,14 +259,14 @@ def _without_metadata(value: Any) -> Any:
 
 
 def _custom(record: Record) -> Mapping[str, Any]:
-    """What `step_fn` returned, as fields of a step."""
+    """The result of `step_fn`, as fields of a step."""
     if record.custom_data is None:
         return {}
     return record.custom_data if isinstance(record.custom_data, Mapping) else {CUSTOM_DATA: record.custom_data}
 
 
 def _rows(episode: _Episode) -> Iterator[dict[str, Any]]:
-    """The steps in SAR alignment; the last one lacks what belongs to an action."""
+    """The steps in SAR alignment; the last one lacks the fields of the action side."""
     following: Sequence[Record | None] = [*episode.records[1:], None]
     for record, after in zip(episode.records, following, strict=True):
         custom = _custom(record)
@@ -327,7 +327,7 @@ def _feature(spec: specs.Spec, path: str, owner: str, encode: Encode | None) -> 
 
 
 def _stacked(rows: Sequence[Mapping[str, Any]], features: Any) -> dict[str, Any]:
-    """The steps as arrays `[T, ...]`, or object arrays `[T]` where shapes change; zeros where there is nothing."""
+    """The steps as arrays `[T, ...]`, or object arrays `[T]` if shapes change; zeros for missing values."""
     nest: dict[str, Any] = {}
     for keys in leaf_keys({name: feature for name, feature in features.items() if name not in FLAGS}):
         info = value_at(features, keys).get_tensor_info()

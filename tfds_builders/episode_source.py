@@ -20,11 +20,11 @@ Part = Any
 
 @dataclass(frozen=True, slots=True)
 class SourceEpisode:
-    """An episode on its way into TFDS.
+    """An episode to be written by TFDS.
 
     Attributes:
       key: identifies it among all episodes of all folders, on every machine.
-      example: `{"steps": {field: [T, ...]}, **metadata}`, as `features.encode_example` takes it.
+      example: `{"steps": {field: [T, ...]}, **metadata}`, the argument of `features.encode_example`.
     """
 
     key: str
@@ -53,7 +53,7 @@ class EpisodeSource(Protocol):
 
     @property
     def parts(self) -> Sequence[Part]:
-        """The episodes in order, cut into parts that can be read on their own."""
+        """The episodes in order, divided into parts that can be read independently."""
 
     def episodes(self, part: Part) -> Iterator[SourceEpisode]:
         """The episodes of a part, one in memory at a time.
@@ -67,9 +67,9 @@ class DatasetSource:
     """The episodes of a recorded dataset, or of a view of one; the key of an episode is its id.
 
     Args:
-      dataset: `select` and `where` say which fields and episodes.
-      metadata: keys of episode metadata to publish; None has all that there are.
-      observation_valid: gives steps the field `observation_valid`, which data without final observations need.
+      dataset: `select` and `where` choose fields and episodes.
+      metadata: keys of episode metadata to publish; None: all.
+      observation_valid: whether steps have the field `observation_valid`, required for data without final observations.
       last_step: as for `Dataset.as_tf_dataset`.
       compress: as for `episode_features`.
 

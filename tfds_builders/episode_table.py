@@ -1,4 +1,4 @@
-"""All episodes of a builder in one table, its splits as stretches of it, and which of it is read."""
+"""All episodes of a builder in one table, with splits as stretches, and the selection of data to read."""
 
 import functools
 import itertools
@@ -31,14 +31,14 @@ class EpisodeTable:
     """The episodes of all splits, one split after the other.
 
     Attributes:
-      source: where their steps are.
-      episodes: what they are.
-      splits: by name, which of them are in a split.
+      source: of their steps.
+      episodes: the episodes.
+      splits: by name, the stretch of episodes in each.
       shards: the file of every episode.
-      metadata: keys of metadata that are given.
+      metadata: keys of metadata to include.
       observation_valid: whether steps have that field.
-      last_step: what stands for the action of the last step.
-      features: a `tfds.features.FeaturesDict` of all of it.
+      last_step: the action of the last step.
+      features: a `tfds.features.FeaturesDict` of all data.
     """
 
     source: Source
@@ -51,7 +51,7 @@ class EpisodeTable:
     features: Any
 
     def choose(self, features: Any) -> "Chosen":
-        """What is read for these features, which are some or all of the table's."""
+        """The data to read for these features, which are some or all of the table's."""
         steps = features[STEPS].feature if STEPS in features else {}
         names = [name for name in self.source.fields if name in steps and name not in FLAGS]
         if OBSERVATION_VALID in steps and OBSERVATION not in names:
@@ -62,7 +62,7 @@ class EpisodeTable:
         table = WholeEpisodes(self.episodes, chosen, facts)
         arrays = StepArrays(table, observation_valid=self.observation_valid, last_step=self.last_step)
         nests = without_tuples(arrays.nests)
-        # A step must have something, even if steps are not given.
+        # A step must have a field, even if steps are not selected.
         own = tuple(name for name in (*FLAGS, OBSERVATION_VALID) if name in steps) if steps else FLAGS
         kept = {name: _kept(nests[name], steps[name]) for name in nests if name in steps}
         return Chosen(arrays.regrouped(kept, own), features)
@@ -70,7 +70,7 @@ class EpisodeTable:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What is read of the episodes of a table.
+    """The data to read of the episodes of a table.
 
     Attributes:
       arrays: of the steps.
@@ -97,12 +97,12 @@ def table_of(
 
     Args:
       datasets: the splits, by name.
-      metadata: keys of metadata to give with each episode; None has all that there are.
+      metadata: keys of metadata to include with each episode; None: all.
       observation_valid: whether steps have that field.
       last_step: as for `as_tf_dataset`.
 
     Raises:
-      SpecError: TFDS cannot hold a field or a key of metadata exactly, or the splits differ in their fields.
+      SpecError: TFDS cannot store a field or a key of metadata exactly, or the splits differ in their fields.
     """
     joint = with_step_index(joined([dataset.source() for dataset in datasets.values()]))
     source = with_last_step(joint, last_step)
@@ -123,7 +123,7 @@ def table_of(
 
 
 def _narrowed(spec: specs.Spec, feature: Any) -> specs.Spec:
-    """The part of a spec that a feature is of; a tuple is read whole."""
+    """The part of a spec for a feature; a tuple is read completely."""
     if not isinstance(spec, specs.Dict):
         return spec
     return specs.Dict({key: _narrowed(item, feature[key]) for key, item in spec.fields.items() if key in feature})

@@ -1,11 +1,10 @@
 """Writes episodes of any origin in TFDS's own formats, one after the other: the `EpisodeWriter` of `rlds.tfds`.
 
-The shard that is being written is a file of TFRecords with the ending `.unfinished`, flushed after every episode. It
-gets its name, or becomes an ArrayRecord file, when it is full or the writer is closed, and only then
-`dataset_info.json` counts it. So what a killed writer leaves behind is a valid dataset, and a writer with
-`overwrite=False` continues the unfinished shard, and with one that has its name and was not counted yet. Files are
-made durable and then replaced, and never rewritten, so that it may be killed at that, too, and the power may fail: then
-the unfinished shard may be lost, and nothing else.
+The shard that is being written is a file of TFRecords with the ending `.unfinished`, flushed after every episode. When
+it is full or the writer is closed, it is renamed, or converted to an ArrayRecord file; only then it is counted in
+`dataset_info.json`. So a killed writer leaves a valid dataset, and a writer with `overwrite=False` continues with its
+unfinished shard, and counts a renamed one that was not counted yet. Files are synced and then replaced, never
+rewritten, so a crash of the process loses nothing, and a power failure loses at most the unfinished shard.
 """
 
 import contextlib
@@ -41,15 +40,15 @@ class EpisodeWriter(Closing):
       data_directory: of the dataset.
       ds_config: the features, a `tfds.rlds.rlds_base.DatasetConfig`; `generate_config_from_spec` makes one.
       max_episodes_per_file: in a shard.
-      split_name: of the split that `add_episode` writes to; of all splits, if there are several; None takes the name of
-        the directory.
+      split_name: of the split that `add_episode` writes to; a list of all splits, if there are several; None: the name
+        of the directory.
       version: of the dataset.
-      overwrite: a dataset of the same name that is there is removed; else episodes are added to it.
+      overwrite: whether an existing dataset of the same name is removed; else episodes are added to it.
       file_format: "tfrecord" or "array_record".
 
     Raises:
-      ValueError: there is no such format, or a name is none of a split.
-      DatasetExistsError: the dataset that is there has other features or another format.
+      ValueError: there is no such format, or a name is not valid for a split.
+      DatasetExistsError: the existing dataset has other features or another format.
 
     >>> with EpisodeWriter("data/tfds", config) as writer:  # doctest: +SKIP
     ...     writer.add_episode({"steps": steps, "episode_id": "e0"})
@@ -96,8 +95,8 @@ class EpisodeWriter(Closing):
             `[T, ...]`. A number of another dtype than its feature's is converted if that does not change it.
 
         Raises:
-          ValueError: the writer has several splits; or it is closed; or something does not fit its feature: then
-            nothing of the episode is written, and the message names it.
+          ValueError: the writer has several splits or is closed, or a value does not fit its feature: then the episode
+            is not written, and the message names the value.
         """
         if len(self._names) != 1:
             raise ValueError(f"expected the name of one of the splits {self._names}: call `add_episode_to_split`")
@@ -117,7 +116,7 @@ class EpisodeWriter(Closing):
             self._describe()
 
     def close(self) -> None:
-        """Finishes the last shards. Nothing can be added after it."""
+        """Finishes the last shards. No episode can be added afterwards."""
         for split in self._splits.values():
             split.close()
         self._describe()
@@ -132,7 +131,7 @@ class EpisodeWriter(Closing):
         )
 
     def _made_ready(self, file_format: str, *, overwrite: bool) -> dict[str, tuple[list[int], int]]:
-        """Removes the dataset that is there, or returns the lengths of its shards, and its bytes, by split."""
+        """Removes the existing dataset, or returns the lengths of its shards, and its bytes, by split."""
         for left in self._directory.glob(f"{ABOUT}*"):
             shutil.rmtree(left)
         description = self._directory / DESCRIPTION
@@ -159,7 +158,7 @@ class EpisodeWriter(Closing):
         }
 
     def _own_files(self) -> list[Path]:
-        """What a writer of this dataset wrote."""
+        """The files that a writer of this dataset has written."""
         shard = re.compile(
             rf"{re.escape(self._info.name)}-\w+\.({'|'.join(FORMATS)})-\d{{5}}({re.escape(UNFINISHED)})?"
         )
@@ -167,7 +166,7 @@ class EpisodeWriter(Closing):
         return [path for path in self._directory.iterdir() if shard.fullmatch(path.name) or path.name in about]
 
     def _describe(self) -> None:
-        """Says what is finished."""
+        """Writes the counts of finished shards."""
         infos = [
             tfds.core.SplitInfo(
                 name=name, shard_lengths=split.lengths, num_bytes=split.num_bytes, filename_template=split.template
@@ -177,7 +176,7 @@ class EpisodeWriter(Closing):
         self._info.set_splits(tfds.core.SplitDict(infos))
         with tempfile.TemporaryDirectory(prefix=ABOUT, dir=self._directory) as folder:
             self._info.write_to_directory(folder)
-            # What counts the shards comes last: with it, the dataset is there.
+            # The file with the counts is last: it makes the dataset visible.
             for path in sorted(Path(folder).iterdir(), key=lambda each: each.name == DESCRIPTION):
                 give_name(path, self._directory / path.name)
 
@@ -204,14 +203,14 @@ class _Split:
         return self._path.with_name(self._path.name + UNFINISHED)
 
     def _count_finished(self) -> None:
-        """Counts shards that a killed writer finished, and died before it could say so."""
+        """Counts shards that a killed writer has finished but not counted."""
         while self._path.exists() and not self._unfinished.exists():
             sizes = [len(record) for record in _READERS[self.template.filetype_suffix](self._path)]
             self.lengths.append(len(sizes))
             self.num_bytes += sum(sizes)
 
     def _go_on(self) -> None:
-        """Continues the shard of a killed writer, whose file remains until another one has all its episodes."""
+        """Continues the shard of a killed writer; its file remains until a new one has all its episodes."""
         import tensorflow as tf
 
         if not self._unfinished.exists():
@@ -246,14 +245,14 @@ class _Split:
     def close(self) -> None:
         if self._sizes:
             self._finish()
-        elif self._writer is not None:  # nothing of what a killed writer left was whole
+        elif self._writer is not None:  # a killed writer has left no complete episode
             self._writer.close()
             self._unfinished.unlink()
             self._writer = None
         self._is_closed = True
 
     def _finish(self) -> None:
-        """Gives the shard its name."""
+        """Renames the finished shard."""
         self._writer.close()
         if self.template.filetype_suffix == "array_record":
             _to_array_record(self._unfinished, self._path)

@@ -1,4 +1,4 @@
-"""An episode as `features.encode_example` takes it: dense arrays, of the dtypes and values that every reader gives."""
+"""Converts an episode to the argument of `features.encode_example`: dense arrays with the values of all readers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,16 +28,16 @@ def example(episode: Episode, features: Any, last_step: LastStep = "zeros") -> d
 
     Args:
       episode: of a dataset, not a part of one.
-      features: what `episode_features` made of the dataset; its fields and metadata are read, no others.
+      features: the result of `episode_features` for the dataset; only these fields and metadata are read.
       last_step: as for `as_tf_dataset`.
 
     Returns:
       `{"steps": {field: [T, ...], ...}, "episode_id": bytes, "end": bytes, ...}` with the values of `as_tf_dataset`:
-      zeros stand for what is undefined. A field whose shape changes is an object array `[T]` of arrays.
+        undefined ones are zeros. A field whose shape changes is an object array `[T]` of arrays.
 
     Raises:
       DamagedError: a step is damaged.
-      SpecError: a value is not what its feature holds, or the episode lacks metadata.
+      SpecError: a value does not fit its feature, or the episode lacks metadata.
 
     >>> features.encode_example(example(dataset.episodes[0], features))  # doctest: +SKIP
     """
@@ -54,7 +54,7 @@ def example(episode: Episode, features: Any, last_step: LastStep = "zeros") -> d
 
 
 def _source(episode: Episode, steps: Any) -> Source:
-    """One episode to read from, by what the features say of all the dataset's."""
+    """Reads one episode, with the features of the whole dataset."""
     entry, reader = episode._entry, episode._reader()  # noqa: SLF001  an episode does not know its dataset
     declared = episode._declared.fields  # noqa: SLF001
     names = [name for name in steps if name not in (*FLAGS, OBSERVATION_VALID)]
@@ -71,7 +71,7 @@ def _source(episode: Episode, steps: Any) -> Source:
 
 
 def _require_fit(nest: Any, feature: Any, path: str) -> None:
-    """TFDS would cast scalars without a word."""
+    """Checks dtypes, because TFDS would cast scalars without an error."""
     if isinstance(nest, dict):
         for key, item in nest.items():
             place = f"{path}/{key}" if path else key
@@ -87,7 +87,7 @@ def _require_fit(nest: Any, feature: Any, path: str) -> None:
 
 
 def _fact(name: str, found: Any, feature: Any) -> Any:
-    """Metadata in the dtype that holds those of all episodes."""
+    """Metadata in the dtype that represents those of all episodes."""
     if isinstance(found, str | bytes):
         return plain(np.array(found, object), name)[()]
     info = feature.get_tensor_info()
@@ -98,16 +98,16 @@ def _fact(name: str, found: Any, feature: Any) -> Any:
 
 
 def spec_of(feature: Any) -> specs.Spec:
-    """Makes the spec of what a feature holds when it has been read.
+    """The spec of the values of a feature, as they are read.
 
-    A `Dataset` or a `Sequence` is the spec of many elements, stacked as TFDS stacks them; `feature["steps"]` of an
+    A `Dataset` or a `Sequence` becomes the spec of many elements, stacked as TFDS stacks them; `feature["steps"]` of an
     episode therefore is a `Sequence` whose `element` is the spec of a step. Arrays of text of any length are `Any`.
 
     Args:
       feature: a `tfds.features.FeatureConnector`.
 
     Raises:
-      SpecError: it gives what no spec describes.
+      SpecError: no spec describes its values.
 
     >>> camera = tfds.features.Image(shape=(64, 64, 3))
     >>> spec_of(tfds.features.FeaturesDict({"camera": camera, "task": tfds.features.Text()}))

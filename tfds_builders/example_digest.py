@@ -1,7 +1,7 @@
 """Digests of the values of an example, field by field, independent of how TFDS returned them.
 
 Each field: XXH3-64 over dtype, number of values, the shape of each, and the bytes of all in C order; text counts as its
-UTF-8 bytes, each with its length. It guards against accident, not forgery.
+UTF-8 bytes, each with its length. It detects accidental changes, not forgery.
 """
 
 import functools
@@ -62,10 +62,10 @@ def leaf_keys(nest: Any) -> list[Keys]:
 
 
 def value_at(nest: Any, keys: Keys) -> Any:
-    """What keys lead to.
+    """The value that keys lead to.
 
     Raises:
-      KeyError: nothing is there.
+      KeyError: there is none.
     """
     return functools.reduce(operator.getitem, keys, nest)
 
@@ -83,7 +83,7 @@ def _objects(values: Sequence[Any]) -> np.ndarray:
 
 
 class _Digest:
-    """Takes the values of consecutive steps."""
+    """Adds the values of consecutive steps."""
 
     def __init__(self) -> None:
         self._count = 0

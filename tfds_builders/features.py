@@ -1,6 +1,6 @@
-"""Describes episodes to TensorFlow Datasets: the features of a recorded dataset, bit for bit or refused.
+"""The TFDS features of a recorded dataset: exact, or an error.
 
-An array has TFDS's own encoding where that keeps it exactly, and else is stored as its bytes: see `encodings` for when.
+An array is stored in TFDS's own encoding if that is exact, else as its bytes; see `encodings`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -49,19 +49,19 @@ def episode_features(
 
     An image is an array of uint8 `[height, width, channels]` with 1, 3 or 4 channels, and becomes `Image`, stored as
     PNG. Text becomes `Text`, and every other array a `Tensor` in TFDS's own encoding, or as its bytes where that
-    encoding would change it; all float16 and float32 fields are read to find out. TFDS has no tuples: a tuple or a list
-    becomes a dict with the keys "0", "1" and so on, the one difference from `as_tf_dataset`.
+    encoding would change it; all float16 and float32 fields are read for this check. TFDS has no tuples: a tuple or a
+    list becomes a dict with the keys "0", "1" and so on, which is the only difference from `as_tf_dataset`.
 
     Args:
-      dataset: see `select` for which fields.
-      metadata: keys of episode metadata, which stand beside "steps"; None has all that there are.
-      observation_valid: whether steps have that field, as in `as_tf_dataset`. Data that lack final observations need
-        it.
+      dataset: `select` chooses fields.
+      metadata: keys of episode metadata to include beside "steps"; None: all.
+      observation_valid: whether steps have that field, as in `as_tf_dataset`. Required for data that lack
+        final observations.
       compress: fields, or paths into them, whose arrays are stored compressed with zlib. Readers that skip decoding get
-        strings for them.
+        strings instead.
 
     Raises:
-      SpecError: TFDS cannot hold a field or a key of metadata exactly, or `compress` names no array; the message names
+      SpecError: TFDS cannot store a field or a key of metadata exactly, or `compress` names no array; the message names
         it.
 
     >>> episode_features(rlds_kit.open("data/pong"))["steps"]["observation"]  # doctest: +SKIP
@@ -85,8 +85,8 @@ def features_of(
     """The features of episodes.
 
     Args:
-      source: states what steps hold.
-      metadata: `[n, ...]` by key: of all episodes, or one value like those of all.
+      source: of the steps, with their spec.
+      metadata: `[n, ...]` by key: those of all episodes, or an example of their dtype and shape.
       observation_valid: whether steps have that field.
       changed: paths of arrays that TFDS's own encoding would change, whatever their dtype.
       compress: as for `episode_features`.
@@ -115,13 +115,13 @@ def step_features(
     """The features of a step, by the names of fields.
 
     Args:
-      source: whose fields.
+      source: of the fields.
       observation_valid: whether steps have that field.
       changed: as for `features_of`.
       compress: as for `episode_features`.
 
     Raises:
-      SpecError: TFDS cannot hold a field exactly, or `compress` names no array.
+      SpecError: TFDS cannot store a field exactly, or `compress` names no array.
     """
     names = [name for name in source.fields if name not in FLAGS]
     if STEP_INDEX in source.spec.fields and STEP_INDEX not in names:
@@ -137,7 +137,7 @@ def step_features(
 
 
 def without_tuples(nest: Any) -> Any:
-    """Dicts in place of tuples and lists.
+    """Converts tuples and lists to dicts.
 
     >>> without_tuples({"a": ("b", ["c"])})
     {'a': {'0': 'b', '1': {'0': 'c'}}}
@@ -151,7 +151,7 @@ def without_tuples(nest: Any) -> Any:
 
 
 class Encode:
-    """Chooses the encoding of arrays, and notes which arrays there are."""
+    """Chooses the encoding of arrays, and collects their paths."""
 
     def __init__(self, changed: frozenset[str], compress: frozenset[str]) -> None:
         self._changed, self._compress = changed, compress
@@ -173,7 +173,7 @@ def _field(source: Source, found: Sequence[Leaf], encode: Encode) -> Any:  # a f
 
 
 class _Held:
-    """Keeps a feature apart from the nest it is in: some are dicts themselves."""
+    """Wraps a feature, to distinguish it from the nest around it: some features are dicts."""
 
     def __init__(self, feature: Any) -> None:
         self.feature = feature
@@ -204,7 +204,7 @@ def _fact(name: str, found: np.ndarray) -> Any:
 def fact_feature(
     shape: Sequence[int | None], dtype: np.dtype[Any], place: str, remedy: str, *, is_changed: bool = True
 ) -> Any:
-    """The feature of an array that stands beside the steps.
+    """The feature of an array of episode metadata.
 
     Args:
       shape: as for `array_feature`.
@@ -213,7 +213,7 @@ def fact_feature(
       remedy: likewise.
       is_changed: whether TFDS's own encoding may change values of float16 and float32.
     """
-    # Without TensorFlow, TFDS gives a single number of an episode as Python's int or float: other dtypes would be lost.
+    # Without TensorFlow, TFDS returns a single number of an episode as Python's int or float, without its dtype.
     is_lost = not shape and dtype not in (np.bool_, np.int64)
     is_lost |= is_changed and dtype.kind == "f"
     return array_feature(shape, dtype, place, remedy, encoding="bytes" if is_lost else None)
@@ -229,14 +229,14 @@ def array_feature(
     """A feature of TFDS for an array that is read back bit for bit, as a tensor and as a NumPy array.
 
     Args:
-      shape: None for a dimension that is not known.
+      shape: None for an unknown dimension.
       dtype: of numbers, or fixed-width text.
-      place: what to call the array in a message.
-      remedy: what to do where TFDS cannot hold it.
+      place: of the array, for messages.
+      remedy: what to do if TFDS cannot store it, for messages.
       encoding: None: TFDS's own where it is exact except for signalling NaNs, otherwise the array's bytes.
 
     Raises:
-      SpecError: TFDS cannot hold it.
+      SpecError: TFDS cannot store it.
 
     >>> array_feature((84, 84, 1), np.dtype("uint8"), "observation", "leave it out")
     Image(shape=(84, 84, 1), dtype=uint8)
@@ -251,7 +251,7 @@ def array_feature(
         return tfds.features.Text() if dtype.kind == "U" and not shape else _plain(shape, np.dtype(object))
     if dtype == np.uint8 and is_known and not is_empty and len(shape) == 3 and shape[-1] in IMAGE_CHANNELS:
         return tfds.features.Image(shape=shape, dtype=np.uint8, encoding_format="png")
-    if dtype == np.uint32:  # TensorFlow has no way to read its bytes
+    if dtype == np.uint32:  # TensorFlow cannot read its bytes
         if encoding == "zlib":
             raise SpecError(
                 f"{place} holds uint32, which TensorFlow reads in TFDS's own encoding only; do not compress it"
@@ -266,7 +266,7 @@ def _plain(shape: Sequence[int | None], dtype: np.dtype[Any]) -> Any:
 
 
 def _reason(shape: tuple[int | None, ...], dtype: np.dtype[Any]) -> str:
-    """Why an array cannot be held; empty where it can."""
+    """The reason why TFDS cannot store an array; empty if it can."""
     is_plain = dtype.kind in "US" or dtype == np.uint32
     if is_plain and None in shape:
         return "stores text and uint32 as bytes of no array, so their shape must be known"
@@ -278,7 +278,7 @@ def _reason(shape: tuple[int | None, ...], dtype: np.dtype[Any]) -> str:
 
 
 def _require_distinct(name: str, serialized: Any) -> None:
-    """A stored example is flat: the paths of two features must not be the same text."""
+    """Checks that paths of features are unique as text, because a stored example is flat."""
     seen: set[str] = set()
     for path in _paths(serialized):
         if path in seen:

@@ -1,4 +1,4 @@
-"""Makes an episode fit its features: what can be converted without a change is, everything else is an error by name."""
+"""Converts the values of an episode to its features if that changes none of them, else raises an error."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from rlds_kit.spec.describe import describe_value
 
 
 def fitted(episode: Mapping[str, Any], features: Any) -> dict[str, Any]:
-    """An episode as `features.encode_example` takes it.
+    """Converts an episode to the argument of `features.encode_example`.
 
     Args:
       episode: `{"steps": ..., **metadata}`; steps are a `tf.data.Dataset`, an iterable of dicts, or a dict of
@@ -18,7 +18,7 @@ def fitted(episode: Mapping[str, Any], features: Any) -> dict[str, Any]:
       features: a `tfds.features.FeaturesDict`.
 
     Raises:
-      ValueError: a field is missing, unknown, or of another kind; the message names it.
+      ValueError: a field is missing, unknown, or has another type; the message names it.
 
     >>> features = tfds.features.FeaturesDict({"steps": tfds.features.Dataset({"reward": np.float32})})
     >>> fitted({"steps": [{"reward": 1.0}]}, features)
@@ -40,7 +40,7 @@ def _steps(steps: Any, feature: Any) -> Any:
 
 def _dict(value: Any, feature: Any, place: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ValueError(  # noqa: TRY004  one error for all that does not fit
+        raise ValueError(  # noqa: TRY004  the same error for every value that does not fit
             f"{place}: expected a dict with {', '.join(feature)}, got {describe_value(value)}"
         )
     if missing := [name for name in feature if name not in value]:
@@ -56,7 +56,7 @@ def _fit(value: Any, feature: Any, place: str) -> Any:
     value = value.numpy() if hasattr(value, "numpy") else value
     dtype = np.dtype(feature.get_tensor_info().np_dtype)
     if isinstance(value, float) and not isinstance(value, np.generic) and dtype.kind == "f":
-        return np.asarray(value, dtype)  # Python has one kind of float, and TFDS rounds it
+        return np.asarray(value, dtype)  # Python has only one float type, and TFDS rounds it
     if dtype.kind == "O" or not isinstance(value, np.ndarray | np.generic | bool | int | float):
         return value
     array = np.asarray(value)

@@ -1,4 +1,4 @@
-"""Turns what a builder names as its data into sources of episodes."""
+"""Converts the folders of a builder to sources of episodes."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -29,13 +29,13 @@ def sources_of(
     """The sources in folders.
 
     Args:
-      folders: directories, datasets, sources. A directory is one of a recorded dataset, or any at or below which
-        EnvLogger wrote.
+      folders: directories, datasets, sources. A directory is that of a recorded dataset, or any with recordings of
+        EnvLogger in it or below it.
       last_step: of directories and datasets; a source has its own.
       compress: likewise.
 
     Raises:
-      NotADatasetError: there is neither.
+      NotADatasetError: a directory has neither.
       ValueError: two folders have an episode in common.
 
     >>> sources_of("data/pong")[0].keys  # doctest: +SKIP
@@ -50,7 +50,7 @@ def sources_of(
 
 
 def common_features(sources: Sequence[EpisodeSource]) -> Any:  # tfds.features.FeaturesDict
-    """The features that all sources have; a field is stored as its bytes where one of them needs it.
+    """The features of all sources; a field is stored as its bytes if one of them needs that.
 
     Raises:
       SpecError: they differ; the message names the field and two sources.
@@ -73,7 +73,7 @@ def common_features(sources: Sequence[EpisodeSource]) -> Any:  # tfds.features.F
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What a field is, in words, and how it is stored."""
+    """A description of a field and its encoding, for messages."""
 
     text: str
     encoding: str
@@ -119,7 +119,7 @@ def _require_distinct(sources: Sequence[EpisodeSource]) -> None:
 
 
 def _kinds(features: Any) -> dict[str, _Kind]:
-    """What every field is, by path."""
+    """The description of every field, by path."""
     parts = {STEPS: features[STEPS].feature, **{name: each for name, each in features.items() if name != STEPS}}
     found = {"/".join(keys): value_at(parts, keys) for keys in leaf_keys(parts)}
     return {path: _Kind(repr(feature), encoding_of(feature)) for path, feature in found.items()}

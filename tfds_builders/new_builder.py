@@ -1,4 +1,4 @@
-"""Writes a ready module of TensorFlow Datasets for a recorded dataset, which `tfds build` and `pytest` run as it is."""
+"""Writes a module of TensorFlow Datasets for a recorded dataset; `tfds build` and `pytest` run it without changes."""
 
 import json
 import os
@@ -88,8 +88,8 @@ class NewBuilder:
       directory: of the module.
       name: of the dataset.
       source: the recording.
-      sample_episodes: in dummy_data.
-      sample_bytes: of its files.
+      sample_episodes: number of episodes in dummy_data.
+      sample_bytes: of the files in dummy_data.
     """
 
     directory: Path
@@ -110,14 +110,14 @@ def write_builder(
 
     Args:
       source: the directory of the dataset.
-      to: the folder for the module, which is a folder itself.
-      name: of the dataset in TFDS; by default made of the name in dataset.json, or of the directory's.
-      metadata: keys of episode metadata to publish; None has all, and then every episode must have each.
+      to: the folder in which to create the folder of the module.
+      name: of the dataset in TFDS; by default derived from the name in dataset.json, or from that of the directory.
+      metadata: keys of episode metadata to publish; None: all, and then every episode must have each.
 
     Raises:
       NotADatasetError: there is no dataset at `source`.
-      DatasetExistsError: there is something of that name in `to`.
-      ValueError: TFDS takes no such name, or the dataset has no episodes.
+      DatasetExistsError: `to` already contains this name.
+      ValueError: TFDS does not accept the name, or the dataset has no episodes.
       SpecError: TFDS cannot store a field exactly.
 
     >>> write_builder("data/pong", "builders").directory  # doctest: +SKIP
@@ -148,7 +148,7 @@ def _write_sample(dataset: Dataset, destination: Path) -> int:
 
 
 def _title(dataset: Dataset, name: str) -> str:
-    """One line that can stand in a docstring."""
+    """Converts a text to one line that is valid in a docstring."""
     title = str(dataset.description.get("name") or name)
     return title.replace("\\", "/").replace('"', "'").splitlines()[0]
 
@@ -164,7 +164,7 @@ def _module(dataset: Dataset, name: str, metadata: Sequence[str] | None) -> str:
 
 
 def _literal(text: str) -> str:
-    """Writes a value as formatters of code write it: JSON's escapes are Python's too."""
+    """Formats a value as code formatters do; JSON's escapes are valid in Python, too."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""One process at a time prepares a dataset, and what a killed one left is cleared away."""
+"""Lets only one process at a time prepare a dataset, and removes the files of killed ones."""
 
 import contextlib
 import shutil
@@ -13,13 +13,13 @@ _RETRY_SECONDS = 0.2
 
 @contextlib.contextmanager
 def only_one(directory: Path) -> Iterator[None]:
-    """Waits until no other process on this machine prepares a directory, then keeps others waiting.
+    """Locks a directory that is prepared: waits for the lock, which other processes on this machine then wait for.
 
     TFDS writes beside the directory, into a folder called "incomplete.<letters>_<name>", and renames it when it is
     complete. A process that is killed leaves such a folder; the process with the lock may delete it.
 
     Args:
-      directory: that is prepared; it need not be there.
+      directory: that is prepared; it need not exist.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     # Not deleted afterwards: a waiting process has it open, and a third one would lock another file.
@@ -32,7 +32,7 @@ def only_one(directory: Path) -> Iterator[None]:
 
 
 def _wait(descriptor: int) -> bool:
-    """Waits for the lock; returns False where the file system has none."""
+    """Waits for the lock; returns False if the file system has none."""
     while True:
         try:
             return lock.acquire(descriptor)

@@ -1,7 +1,7 @@
-"""Proves that what was written is what there was: every episode of the source against the files, read back.
+"""Compares every written episode, read back, with the source.
 
-Episodes are matched by the digests of all their fields, so the order of the files plays no part. What is in memory
-is some hundred bytes for each episode.
+Episodes are matched by the digests of all their fields, in any order. It takes some hundred bytes of memory for each
+episode.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,15 +31,15 @@ def prove(
 
     Args:
       split: its name, for messages.
-      source: key and digests of every episode that there is.
+      source: key and digests of every episode of the source.
       written: a name for messages and the digests of every episode that was read back.
-      limit: only so many were to be written.
+      limit: the maximum number of episodes that were to be written.
 
     Returns:
-      How many episodes were compared.
+      The number of compared episodes.
 
     Raises:
-      ProofError: one is missing, is there twice, or differs.
+      ProofError: one is missing, duplicate or different.
 
     >>> prove("train", [("e0", {"end": b"8 bytes."})], [("e0", {"end": b"8 bytes."})])
     1
@@ -74,7 +74,7 @@ class _Expected:
         return [key for keys in self._left.values() for key in keys]
 
     def take(self, name: str, digests: FieldDigests) -> None:
-        """Finds the episode that these are the digests of."""
+        """Finds the episode with these digests."""
         joined = b"".join(digests[field] for field in self._fields) if self._fields else b""
         keys = self._left.get(joined)
         if not keys:
@@ -84,7 +84,7 @@ class _Expected:
             del self._left[joined]
 
     def _difference(self, name: str, digests: FieldDigests) -> str:
-        """Describes which field differs in the expected episode that has most in common with the found one."""
+        """Describes the fields that differ between a found episode and the most similar expected one."""
         found = [digests[field] for field in self._fields]
         best, shared = "", [False] * len(found)
         for joined, keys in self._left.items():
@@ -102,11 +102,11 @@ class _Expected:
 
 
 def written_digests(builder: Any, split: str) -> Iterator[tuple[str, FieldDigests]]:
-    """Reads a split back as users will: with tf.data, or as a data source where its format has no tf.data.
+    """Reads a split back as users do: with tf.data, or as a data source if its format does not support tf.data.
 
     Args:
       builder: a prepared `tfds.core.DatasetBuilder`.
-      split: which one.
+      split: its name.
 
     Yields:
       A name for messages, and digests, of every episode.
@@ -119,7 +119,7 @@ def written_digests(builder: Any, split: str) -> Iterator[tuple[str, FieldDigest
     try:
         for number, episode in enumerate(_read_back(builder, split)):
             yield _name(episode, number), example_digests(episode, features)
-    except Exception as error:  # whatever TensorFlow and the readers of its formats raise
+    except Exception as error:  # TensorFlow and the readers of its formats raise many types of errors
         raise ProofError(
             f"split {split!r}: what was written cannot be read back, at episode {number}: {error}"
         ) from error

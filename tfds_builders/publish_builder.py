@@ -28,7 +28,7 @@ class EpisodesConfig(tfds.core.BuilderConfig):  # type: ignore[misc]  # TFDS has
     """The config of one of several datasets of a builder.
 
     Attributes:
-      folders: where the data of each split is, as in `EpisodesBuilder.FOLDERS`.
+      folders: the data of each split, as in `EpisodesBuilder.FOLDERS`.
     """
 
     folders: Folders = dataclasses.field(default_factory=dict)
@@ -37,22 +37,22 @@ class EpisodesConfig(tfds.core.BuilderConfig):  # type: ignore[misc]  # TFDS has
 class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type: ignore[call-arg,misc]
     """Publishes recorded episodes with `tfds build` or `download_and_prepare`.
 
-    A subclass names the dataset (by its own name, as TFDS does it), and where the data is: in `FOLDERS`, in
-    `EpisodesConfig`s, or by overriding `folders`. The rest comes from the data: features, splits, metadata, statistics.
+    The name of a subclass is that of the dataset, as usual in TFDS. It defines the data in `FOLDERS`, in
+    `EpisodesConfig`s, or by overriding `folders`. Features, splits, metadata and statistics are computed from the data.
 
     One episode is in memory at a time. After writing, all episodes are read back and compared with the source; if one
-    is missing or differs, the build fails and nothing is left of it. A build that was killed is started again. The
-    number of steps of each split is in `info.metadata["steps"]`.
+    is missing or differs, the build fails and its files are removed. A killed build starts again from the beginning.
+    The number of steps of each split is in `info.metadata["steps"]`.
 
     Attributes:
-      FOLDERS: where the data of each split is: directories of recorded datasets; directories at or below which
-        EnvLogger wrote (also releases of RLDS Creator and robosuite); datasets that were opened, for instance the parts
-        that `Dataset.split` makes; or sources. Paths are relative to the working directory.
-      LAST_STEP: what stands for the action of each last step, "zeros", "repeat" or "drop", as for
+      FOLDERS: the data of each split: directories of recorded datasets; directories with recordings of EnvLogger in
+        them or below them (also releases of RLDS Creator and robosuite); open datasets, for instance the parts of
+        `Dataset.split`; or sources. Paths are relative to the working directory.
+      LAST_STEP: the action of each last step, "zeros", "repeat" or "drop", as for
         `Dataset.as_tf_dataset`.
       COMPRESS: fields, or paths into them, whose arrays are stored compressed, as for `episode_features`.
-      DESCRIPTION, CITATION, HOMEPAGE, LICENCE: what to say of it. README.md and CITATIONS.bib beside a module called
-        `<name>_dataset_builder.py` go before the first two.
+      DESCRIPTION, CITATION, HOMEPAGE, LICENCE: of the dataset. README.md and CITATIONS.bib beside a module called
+        `<name>_dataset_builder.py` have precedence over the first two.
 
     >>> class PublishedPong(EpisodesBuilder):
     ...     VERSION = tfds.core.Version("1.0.0")
@@ -76,7 +76,7 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
           dl_manager: of TFDS; `dl_manager.manual_dir`, `dl_manager.download_and_extract(url)`.
 
         Returns:
-          By split what `FOLDERS` has.
+          The data of each split, as in `FOLDERS`.
         """
         del dl_manager
         config = self.builder_config
@@ -128,7 +128,7 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
         self.info.read_from_directory(self.data_dir)
 
     def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
-        """Returns, for each split, what generates its examples: a generator, or a `beam.PTransform`."""
+        """Returns a generator of examples, or a `beam.PTransform`, for each split."""
         if not hasattr(self, "_sources"):  # `tfds build --download_only`
             self._sources, self._on_beam = self._opened(dl_manager), False
         return {split: self._generate_examples(sources) for split, sources in self._sources.items()}
@@ -137,7 +137,7 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
         return examples_on_beam(sources) if self._on_beam else _examples(sources)
 
     def _prove(self, limit: int | None) -> None:
-        """Compares what was written with what there is, and notes how many steps there are.
+        """Compares the written episodes with the sources, and stores the numbers of steps.
 
         Raises:
           ProofError: they differ.
@@ -152,7 +152,7 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
 
 
 def _require_readable_as_data_source(steps: Any) -> None:
-    """TFDS reads ArrayRecord without TensorFlow, and there it confuses two unknown lengths with many steps."""
+    """Rejects steps with two unknown lengths in ArrayRecord, which TFDS reads without TensorFlow, and wrongly."""
     for keys in leaf_keys(steps):
         shape = value_at(steps, keys).get_tensor_info().shape
         if shape.count(None) > 1:
@@ -163,7 +163,7 @@ def _require_readable_as_data_source(steps: Any) -> None:
 
 
 class _Counted:
-    """Counts the steps of examples that pass by."""
+    """Counts the steps of examples and passes them on."""
 
     def __init__(self, examples: Iterable[tuple[str, dict[str, Any]]]) -> None:
         self._examples = examples
@@ -183,13 +183,13 @@ def _examples(sources: Sequence[EpisodeSource]) -> Iterator[tuple[str, dict[str,
 
 @contextlib.contextmanager
 def under_way(directory: str | os.PathLike[str]) -> Iterator[None]:
-    """While it lasts, `directory` is that of a build; what killed builds left beside it is gone.
+    """A context for a build in `directory`; it removes the directories of killed builds beside it.
 
-    TFDS writes into `incomplete.<random>_<version>` and renames it. What an exception stops it removes; what `kill -9`
-    stops would remain for ever.
+    TFDS writes into `incomplete.<random>_<version>` and renames it. It removes the directory after an exception, but
+    after `kill -9` the directory would remain.
 
     Args:
-      directory: TFDS's temporary one. Of a cloud's nothing is known, and nothing is done.
+      directory: TFDS's temporary one. If it is not local, nothing is removed.
     """
     path = Path(directory)
     if not path.is_dir():

@@ -1,4 +1,4 @@
-"""Chosen episodes as a `tf.data.Dataset`, as a `tfds.ReadConfig` wants them."""
+"""Selected episodes as a `tf.data.Dataset`, with the options of a `tfds.ReadConfig`."""
 
 from typing import Any, Final
 
@@ -18,11 +18,11 @@ def read(chosen: Chosen, numbers: np.ndarray, config: Any, *, is_dense: bool, sh
     """Episodes, in their order or shuffled.
 
     Args:
-      chosen: what is read of them.
-      numbers: which of its table.
+      chosen: the data to read.
+      numbers: of the episodes in its table.
       config: a `tfds.ReadConfig`.
       is_dense: whether the steps of an episode are one dict of tensors `[T, ...]`.
-      shuffle: whether to shuffle the episodes, all of them at once: nothing but their numbers is in the buffer.
+      shuffle: whether to shuffle all episodes; the shuffle buffer has only their numbers.
 
     Raises:
       ValueError: the config names something that does not exist.
@@ -34,7 +34,7 @@ def read(chosen: Chosen, numbers: np.ndarray, config: Any, *, is_dense: bool, sh
     else:
         episodes = feed.episodes(chosen.arrays, numbers=order)
     episodes = _with_ids(episodes, chosen.features, add_tfds_id=config.add_tfds_id).with_options(config.options)
-    has_steps = is_dense or feed.are_light(chosen.arrays)  # else a cache would not hold them
+    has_steps = is_dense or feed.are_light(chosen.arrays)  # else a cache would not include the steps
     return episodes.cache() if has_steps and _fits_memory(chosen, numbers, config, shuffle=shuffle) else episodes
 
 
@@ -59,7 +59,7 @@ def _order(numbers: np.ndarray, config: Any, *, shuffle: bool) -> Any:
 
 
 def _with_ids(episodes: Any, features: Any, *, add_tfds_id: bool) -> Any:
-    """The episodes with what the features say of them, and no more."""
+    """The episodes with only the values in the features."""
     names = [name for name in episodes.element_spec if name in features]
     if len(names) == len(episodes.element_spec) and not add_tfds_id:
         return episodes
@@ -72,7 +72,7 @@ def _with_ids(episodes: Any, features: Any, *, add_tfds_id: bool) -> Any:
 
 
 def _fits_memory(chosen: Chosen, numbers: np.ndarray, config: Any, *, shuffle: bool) -> bool:
-    """Whether to keep what was read, as TFDS does with little data that come in the same order every time."""
+    """Whether to cache the data, as TFDS does for small data in the same order every time."""
     if not config.try_autocache or config.repeat_filenames:
         return False
     if shuffle and config.shuffle_reshuffle_each_iteration is not False:

@@ -1,4 +1,4 @@
-"""The half of a builder that reads: `tfds.core.DatasetBuilder` over shards of episodes, which stay what they are."""
+"""The reading part of a builder: a `tfds.core.DatasetBuilder` that reads shards of episodes directly."""
 
 import abc
 import functools
@@ -16,7 +16,7 @@ from rlds_kit.tfds_builders.tfds_extra import tfds
 
 
 class ShardInfo(tfds.core.DatasetInfo):  # type: ignore[misc]  # TFDS has no types
-    """What is known of a dataset; features and splits are read from its shards on access."""
+    """The info of a dataset, whose features and splits are read from its shards on access."""
 
     def __init__(self, *, builder: "ShardBuilder", **about: Any) -> None:
         super().__init__(builder=builder, **about)
@@ -24,7 +24,7 @@ class ShardInfo(tfds.core.DatasetInfo):  # type: ignore[misc]  # TFDS has no typ
 
     @property
     def features(self) -> Any:  # tfds.features.FeaturesDict
-        """The features of an episode; None as long as there are no shards."""
+        """The features of an episode; None if there are no shards yet."""
         table = self._shards.table
         return None if table is None else table.features
 
@@ -40,24 +40,24 @@ class ShardInfo(tfds.core.DatasetInfo):  # type: ignore[misc]  # TFDS has no typ
         return str(urls[0]) if urls else ""
 
     def write_to_directory(self, dataset_info_dir: Any, all_metadata: bool = True) -> None:
-        """Writes nothing: TFDS would take a folder with its own files for one whose data it can read by itself."""
+        """Writes nothing: with its own files in the folder, TFDS would try to read the data itself."""
 
     def initialize_from_bucket(self) -> None:
-        """Does nothing: TFDS has never prepared such a dataset."""
+        """Does nothing: TFDS does not prepare such datasets."""
 
 
 class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: ignore[call-arg,misc]
-    """Reads splits from shards of episodes, with all that `as_dataset` and `as_data_source` of TFDS offer.
+    """Reads splits from shards of episodes, with the options of TFDS's `as_dataset` and `as_data_source`.
 
-    `shuffle_files` shuffles the episodes, not files. Of `tfds.ReadConfig` the settings for how files are interleaved
-    and buffered have no meaning and are ignored: `interleave_cycle_length`, `interleave_block_length`,
+    `shuffle_files` shuffles the episodes, not files. The settings of `tfds.ReadConfig` for interleaving and
+    buffering files are ignored: `interleave_cycle_length`, `interleave_block_length`,
     `num_parallel_calls_for_interleave_files`, `override_buffer_size`, `enable_ordering_guard`, `assert_cardinality`.
     """
 
     @property
     @abc.abstractmethod
     def table(self) -> EpisodeTable | None:
-        """The table of all episodes; None as long as there are no shards."""
+        """The table of all episodes; None if there are no shards yet."""
 
     @property
     def split_dict(self) -> Any:  # tfds.core.SplitDict
@@ -67,14 +67,14 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
     def as_dataset(
         self, split: Any = None, *, batch_size: int | None = None, decoders: Any = None, **options: Any
     ) -> Any:
-        """The episodes as `tf.data.Dataset`, read where they lie.
+        """The episodes as `tf.data.Dataset`, read from the shards.
 
         Args:
-          split: as TFDS has it: a name, "train[:10%]", "train+test", a list or dict of these; None has all splits.
+          split: as in TFDS: a name, "train[:10%]", "train+test", a list or dict of these; None: all splits.
           batch_size: of batches padded with zeros; needs dense steps.
-          decoders: `{"steps": tfds.decode.SkipDecoding()}` gives steps as one dict of tensors `[T, ...]`, several times
-            faster; `tfds.decode.PartialDecoding` reads only what it names.
-          **options: `shuffle_files`, `read_config`, `as_supervised`, as TFDS has them.
+          decoders: `{"steps": tfds.decode.SkipDecoding()}` returns steps as one dict of tensors `[T, ...]`, several
+            times faster; `tfds.decode.PartialDecoding` reads only the fields that it names.
+          **options: `shuffle_files`, `read_config`, `as_supervised`, as in TFDS.
 
         Raises:
           ValueError: there is no such split, or an argument is not supported; the message explains what to do.
@@ -124,10 +124,10 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
           split: as for `as_dataset`.
           decoders: as for `as_dataset`.
           deserialize_method: only the default: there are no serialized examples.
-          file_format: only None: there is one.
+          file_format: only None: there is no other format.
 
         Returns:
-          An `EpisodeDataSource`, or a list or dict of them as `split` is one.
+          An `EpisodeDataSource`; a list or dict of them if `split` is one.
 
         Raises:
           ValueError: there is no such split, or an argument is not supported.
@@ -162,7 +162,7 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
 
     def _should_cache_ds(self, split: Any, shuffle_files: bool, read_config: Any) -> bool:
         del split, shuffle_files, read_config
-        return False  # TFDS uses the size of files; here the size in memory counts, in `read`
+        return False  # TFDS uses the size of files; `read` uses the size in memory
 
 
 @functools.lru_cache(maxsize=8)

@@ -1,4 +1,4 @@
-"""Splits whose shards are our files: what `info.splits` has, and which episodes a split names."""
+"""Splits with our files as shards, for `info.splits`; and the episodes of a split."""
 
 import dataclasses
 import itertools
@@ -15,7 +15,7 @@ from rlds_kit.tfds_builders.tfds_extra import tfds
 
 @dataclasses.dataclass(eq=False, frozen=True, repr=False)
 class ShardSplitInfo(tfds.core.SplitInfo):  # type: ignore[misc]  # TFDS has no types
-    """A split in files that have names of their own.
+    """A split whose files have other names than those of TFDS.
 
     Attributes:
       paths: of the shards, as long as `shard_lengths`.
@@ -35,7 +35,7 @@ class ShardSplitInfo(tfds.core.SplitInfo):  # type: ignore[misc]  # TFDS has no 
 
 
 def split_infos(table: EpisodeTable) -> list[ShardSplitInfo]:
-    """What `info.splits` is made of."""
+    """The splits for `info.splits`."""
     counts = Counter(table.shards)
     # A file that several splits share is counted once in all.
     episode_bytes = {path: path.stat().st_size / count for path, count in counts.items()}
@@ -53,7 +53,7 @@ def _split_info(table: EpisodeTable, name: str, numbers: range, episode_bytes: M
 
 
 def numbers_of(table: EpisodeTable, infos: Mapping[str, Any], split: Any) -> np.ndarray:
-    """The episodes that a split names, `[n]` int64.
+    """The episodes of a split, `[n]` int64.
 
     Args:
       table: of the episodes.

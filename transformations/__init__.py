@@ -2,7 +2,7 @@
 
 from rlds_kit.base.field_statistics import FieldStatistics
 from rlds_kit.base.running_statistics import EpisodeStatistics
-from rlds_kit.transformations import tensorflow_extra as _tensorflow_extra  # noqa: F401  raises where there is none
+from rlds_kit.transformations import tensorflow_extra as _tensorflow_extra  # noqa: F401  raises if it is missing
 from rlds_kit.transformations.absorbing import add_absorbing_states
 from rlds_kit.transformations.alignment import AlignmentType, add_alignment_to_step, to_alignment
 from rlds_kit.transformations.atari import atari_preprocessing

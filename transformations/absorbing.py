@@ -1,4 +1,4 @@
-"""Absorbing states: a terminal state becomes one that leads to itself for ever."""
+"""Absorbing states: adds a transition from each terminal state to itself."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -27,7 +27,7 @@ def repeat(value: Any) -> Any:
 
 
 def uniform(minval: Any, maxval: Any, seed: int | None = None) -> Callable[[Any], Any]:
-    """Makes a function that gives random numbers, uniform in `[minval, maxval)`, in place of a value."""
+    """Makes a function that replaces a value by random numbers, uniform in `[minval, maxval)`."""
 
     def draw(value: Any) -> Any:
         return uniform_from_spec(tf.nest.map_structure(tf.TensorSpec.from_tensor, value), minval, maxval, seed)
@@ -39,15 +39,15 @@ def uniform(minval: Any, maxval: Any, seed: int | None = None) -> Callable[[Any]
 def add_absorbing_states(
     steps: Dense, observation: Callable[[Any], Any] = zeros, action: Callable[[Any], Any] = zeros
 ) -> Dense:
-    """Makes a terminal state absorbing, and adds a step that leads from there to there.
+    """Makes a terminal state absorbing, and adds a step from this state to itself.
 
-    What imitation learning needs where rewards are learned: otherwise nothing is ever obtained after a terminal state,
-    and agents learn to seek or to avoid the end (Kostrikov et al., "Discriminator-Actor-Critic", 2019,
+    For imitation learning with learned rewards: without it, the rewards after a terminal state are always zero, so
+    agents learn to seek or to avoid the end (Kostrikov et al., "Discriminator-Actor-Critic", 2019,
     arXiv:1809.02925; Ramos et al., "RLDS", 2021, section 7.2).
 
     A terminated episode of `T` steps gets a step more. Steps `T-1` and `T` both have the absorbing observation, and
     between them is the absorbing action, with reward 0 and discount 1. The discount that leads to step `T-1` becomes 1
-    if it was 0. `is_terminal` is set nowhere: the value of an absorbing state is not zero by definition, it is learned.
+    if it was 0. `is_terminal` is False everywhere: the value of an absorbing state is learned, not zero by definition.
     Other fields of the last step are repeated. Other episodes stay as they are.
 
     Args:
@@ -60,8 +60,8 @@ def add_absorbing_states(
       state. Agents need it as part of their observation.
 
     Raises:
-      ValueError: there are no observations or flags, `is_absorbing` is there, or an absorbing value has another
-        structure, dtype or shape than what it stands for.
+      ValueError: there are no observations or flags, `is_absorbing` exists already, or an absorbing value has another
+        structure, dtype or shape than the value that it replaces.
 
     >>> steps = {"observation": tf.constant([10, 11]), "reward": tf.constant([1.0, 0.0])}
     >>> flags = {"is_last": tf.constant([False, True]), "is_terminal": tf.constant([False, True])}
@@ -85,7 +85,7 @@ def _with_absorbing_states(
     count = count_steps(steps)
     last = {field: _row(value, count - 1) for field, value in steps.items()}
     none = {field: zeros(value) for field, value in last.items()}
-    # The values of the terminal step and of the one after it; a field that is not here repeats the terminal step's.
+    # The values of the terminal step and of the one after it; other fields repeat those of the terminal step.
     new: dict[str, tuple[Any, Any]] = {
         OBSERVATION: (_made(OBSERVATION, observation, last[OBSERVATION]),) * 2,
         IS_LAST: (False, True),
@@ -119,7 +119,7 @@ def _end_with(tree: Any, first: Any, second: Any) -> Any:
 
 
 def _not_ending(discount: Any, acted: tf.Tensor, count: tf.Tensor) -> Any:
-    """The discounts, with 1 in place of the 0 that the terminal step was reached with."""
+    """The discounts, with 1 instead of the 0 of the last action."""
     is_final = acted & (tf.range(count) == count - 2)
 
     def corrected(leaf: tf.Tensor) -> tf.Tensor:
@@ -130,12 +130,12 @@ def _not_ending(discount: Any, acted: tf.Tensor, count: tf.Tensor) -> Any:
 
 
 def _is_made(observation: Callable[[Any], Any]) -> tf.Tensor:
-    """Whether an observation is made of nothing: a missing one that is repeated is still missing."""
+    """Whether each observation is defined: a repetition of a missing one is missing, too."""
     return tf.constant(observation is not repeat)
 
 
 def _made(field: str, make: Callable[[Any], Any], value: Any) -> Any:
-    """What a function makes of a value, checked to be of its kind."""
+    """The result of a function for a value; checks that structure, dtype and shape are the same."""
     made = make(value)
     wanted = {path: tf.TensorSpec.from_tensor(leaf) for path, leaf in leaves(value).items()}
     got = {path: tf.TensorSpec.from_tensor(tf.convert_to_tensor(leaf)) for path, leaf in leaves(made).items()}

@@ -14,7 +14,7 @@ from rlds_kit.transformations.dense import Dense, on_either_form
 
 @enum.unique
 class AlignmentType(enum.Enum):
-    """The order in which one step's observation `S`, action `A` and reward `R` came about.
+    """The order in time of the observation `S`, the action `A` and the reward `R` of a step.
 
     The values are stored in datasets, so they never change.
 
@@ -36,7 +36,7 @@ def add_alignment_to_step(step: Mapping[str, Any], alignment: AlignmentType) -> 
 
     Args:
       step: fields of a step. It is not changed.
-      alignment: how the step is aligned. It describes and moves nothing: `to_alignment` moves.
+      alignment: of the step. Nothing is moved; `to_alignment` does that.
 
     Returns:
       A new dict of the same values, with `alignment` added or replaced.
@@ -68,13 +68,13 @@ def to_alignment(steps: Dense, alignment: AlignmentType, source: AlignmentType =
     | RSA | `observation[k]` | `a[k]` | `r[k-1]`, `d[k-1]` | reward, discount of step 0; action of step `T-1` |
     | ARS | `observation[k]` | `a[k-1]` | `r[k-1]`, `d[k-1]` | action, reward, discount of step 0 |
 
-    Nothing that is defined is lost, so the way back gives the same steps. Where steps were left out, what is undefined
-    before the gap moves like the rest, and then stands after it. All other functions expect SAR.
+    No defined value is lost, so the inverse gives the same steps. Where steps were left out, the undefined values
+    before the gap move like all others, and are then after it. All other functions expect SAR.
 
     Args:
       steps: of one episode, in either form. A field `alignment`, if there is one, is set to the new alignment.
       alignment: SAR, ARS or RSA.
-      source: how the steps are aligned now.
+      source: the current alignment of the steps.
 
     Raises:
       ValueError: an alignment is UNKNOWN.
@@ -96,7 +96,7 @@ def to_alignment(steps: Dense, alignment: AlignmentType, source: AlignmentType =
 
 
 def _shift(leaf: tf.Tensor, distance: int) -> Any:
-    """Rows one later (1), one earlier (-1) or where they were (0), with a row of zeros where none came."""
+    """Rows moved one later (1), one earlier (-1) or not (0), with a row of zeros in the free place."""
     if distance == 0:
         return leaf
     zeros = tf.zeros_like(leaf[:1])

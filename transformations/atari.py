@@ -29,10 +29,10 @@ def atari_preprocessing(
     field: str = OBSERVATION,
     lives: str = "info/lives",
 ) -> Dense:
-    """Turns every frame of a game, as recorded, into what an agent with frame skip sees.
+    """Converts the recorded frames of a game to the observations of an agent with frame skip.
 
-    The result is what `gymnasium.wrappers.AtariPreprocessing` (with `noop_max=0`) gives for the same game and actions,
-    bit for bit. It follows Mnih et al., "Human-level control through deep reinforcement learning", 2015, Methods,
+    The result is that of `gymnasium.wrappers.AtariPreprocessing` (with `noop_max=0`) for the same game and actions, bit
+    for bit. It follows Mnih et al., "Human-level control through deep reinforcement learning", 2015, Methods,
     Preprocessing: each screen is the maximum of the last two frames of a skip, in gray, shrunk to a square. Gray is
     `0.2989 * red + 0.5870 * green + 0.1140 * blue`, as in ALE's own palettes, and shrinking takes the mean over areas.
     Rewards are summed, discounts multiplied. Stack the result with `frame_stack`.
@@ -48,22 +48,22 @@ def atari_preprocessing(
         `[T, height, width]` in ALE's gray, uint8, of known size.
       frame_skip: frames for one action.
       screen_size: one number, or width and height.
-      grayscale: whether colours become gray.
+      grayscale: whether colours are converted to gray.
       terminal_on_life_loss: whether the episode ends where the first life is lost, which then is its terminal step.
-        What comes later is left out, as it would not have been played.
-      choose_action: makes one action of those of a skip. `only_action` demands that they are the same, `first_action`
-        takes the first, for data of people or agents that acted on every frame.
+        Later steps are left out, because they would not have been played.
+      choose_action: makes one action from those of a skip. `only_action` requires that they are the same,
+        `first_action` takes the first, for data of people or agents that acted on every frame.
       field: path of the frames.
       lives: path of the number of lives, needed if `terminal_on_life_loss` is set.
 
     Returns:
-      The remaining steps, as `downsample` does, in the form that was given. Screens are `[T', height, width]`, or
+      The remaining steps, as those of `downsample`, in the form of the argument. Screens are `[T', height, width]`, or
       `[T', height, width, 3]` in colour, uint8.
 
     Raises:
       TypeError: the frames are not uint8, or `frame_skip` or `screen_size` are no integers.
       ValueError: `frame_skip` or `screen_size` is out of range, a field is missing, or frames have another shape.
-      tf.errors.InvalidArgumentError: actions of a skip differ, and `only_action` is to choose.
+      tf.errors.InvalidArgumentError: actions of a skip differ, and `choose_action` is `only_action`.
 
     >>> steps = {"observation": tf.zeros([9, 210, 160, 3], tf.uint8), "reward": tf.ones([9])}
     >>> agent_steps = atari_preprocessing(steps)

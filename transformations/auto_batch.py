@@ -1,4 +1,4 @@
-"""How many steps a function works on at once, where the caller leaves that open."""
+"""Chooses how many steps a function processes at once, if the caller does not."""
 
 import math
 from typing import Any, Final
@@ -13,7 +13,7 @@ _STRING_BYTES: Final = 1_000  # lengths of strings are unknown: short for an enc
 
 
 def auto_batch_size(spec: Any, hint: int = BATCH_AUTO_TUNE) -> int:
-    """The number of elements to work on at once; 1 means one by one.
+    """The number of elements to process at once; 1 means one by one.
 
     Args:
       spec: `element_spec` of the dataset, any structure.

@@ -1,4 +1,4 @@
-"""Puts datasets of steps one after the other, also where their fields differ."""
+"""Concatenates datasets of steps, also if their fields differ."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,13 +8,13 @@ import tensorflow as tf
 from rlds_kit.base import rlds_types
 from rlds_kit.transformations.from_spec import zeros_from_spec
 
-_WINDOW = 256  # steps that are handed on at once; they are not copied
+_WINDOW = 256  # steps that are passed on at once; they are not copied
 
 
 def concatenate(steps1: tf.data.Dataset, steps2: tf.data.Dataset) -> tf.data.Dataset:
     """Concatenates two datasets; fields that one of them lacks, at any depth, are added to it as zeros.
 
-    The zeros of a field have its shape. A dimension of unknown size becomes 0: nothing is there, nothing is made up. So
+    The zeros of a field have its shape, with size 0 for dimensions of unknown size. So
     `padded_batch` always works; `batch` needs a known shape, which `tf.ensure_shape` gives.
 
     Args:
@@ -77,7 +77,7 @@ def _is_terminal(step: rlds_types.Step) -> tf.Tensor:
 
 
 def _completed(steps: tf.data.Dataset, spec: Any, other: Any) -> tf.data.Dataset:
-    """The steps, with zeros for what only the other dataset has."""
+    """The steps, with zeros for fields that only the other dataset has."""
     if not _lacks(spec, other):
         return steps
     return steps.map(lambda step: _filled(step, other))

@@ -48,7 +48,7 @@ def from_dense(steps: Dense) -> tf.data.Dataset:
 
 
 def as_one_episode(steps: Any) -> Dense:
-    """The steps of one episode as tensors `[T, ...]`, whichever of the two forms they have.
+    """Converts the steps of one episode, in either form, to tensors `[T, ...]`.
 
     Raises:
       TypeError: they have neither form.
@@ -64,7 +64,7 @@ def as_one_episode(steps: Any) -> Dense:
 def on_either_form(
     function: Callable[Concatenate[Dense, _P], Dense],
 ) -> Callable[Concatenate[Any, _P], Any]:
-    """Makes a function of dense steps take, and then return, a dataset of steps too."""
+    """Decorates a function of dense steps so that it also accepts a dataset of steps, and then returns one."""
 
     def either(steps: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> Any:
         result = function(as_one_episode(steps), *args, **kwargs)
@@ -82,7 +82,7 @@ _NO_TENSORS: Final = (tf.RaggedTensor, tf.SparseTensor, tf.data.Dataset)
 
 
 def check_form(steps: Any) -> None:
-    """Checks that something may be the steps of one episode: a dataset of dicts, or a dict of tensors.
+    """Checks that a value can be the steps of one episode: a dataset of dicts, or a dict of tensors.
 
     Raises:
       TypeError: it is something else, or a field is ragged, sparse or a dataset.

@@ -1,4 +1,4 @@
-"""Every k-th step of an episode, with what was obtained in between."""
+"""Selects every k-th step of an episode, with the sum of the rewards in between."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -49,7 +49,7 @@ def first_action(actions: tf.Tensor, is_taken: tf.Tensor) -> tf.Tensor:  # noqa:
 
 @on_either_form
 def downsample(steps: Dense, skip: int, choose_action: ChooseAction = only_action) -> Dense:
-    """Keeps every `skip`-th step, as if the agent had acted that often and its action had been repeated.
+    """Selects every `skip`-th step, as if the agent had acted only there and each action had been repeated.
 
     A remaining step represents the steps up to the next remaining one. Its reward is the sum of theirs, so that none is
     lost, and its discount is the product of theirs. Other fields are those of the step itself.
@@ -59,7 +59,7 @@ def downsample(steps: Dense, skip: int, choose_action: ChooseAction = only_actio
     Args:
       steps: of one episode, in either form.
       skip: how many steps become one.
-      choose_action: makes one action of those of a group; `only_action` and `first_action` are such functions. It is
+      choose_action: makes one action from those of a group; `only_action` and `first_action` are such functions. It is
         called for each tensor if the action is a nest.
 
     Returns:
@@ -70,7 +70,7 @@ def downsample(steps: Dense, skip: int, choose_action: ChooseAction = only_actio
     Raises:
       TypeError: `skip` is no integer.
       ValueError: `skip` is below 1.
-      tf.errors.InvalidArgumentError: actions of a group differ, and `only_action` is to choose.
+      tf.errors.InvalidArgumentError: actions of a group differ, and `choose_action` is `only_action`.
 
     >>> steps = {"observation": tf.constant([10, 11, 12, 13]), "reward": tf.constant([1.0, 2.0, 3.0, 0.0])}
     >>> every_second = downsample(steps, 2)
@@ -102,7 +102,7 @@ def downsample(steps: Dense, skip: int, choose_action: ChooseAction = only_actio
 def _choose(
     action: Any, remaining: tf.Tensor, group: tf.Tensor, acted: tf.Tensor, skip: int, choose_action: ChooseAction
 ) -> Any:
-    """One action for each group, and zeros where none was taken."""
+    """One action for each group, and zeros for groups without one."""
     rows = remaining[:, tf.newaxis] + tf.range(skip, dtype=tf.int64)
     inside = rows < tf.size(acted, tf.int64)
     rows = tf.where(inside, rows, 0)

@@ -37,10 +37,10 @@ def episode_statistics(
     Minimum and maximum are always exact.
 
     Args:
-      episodes: in RLDS form, with steps in either form. One pass over them is made, eagerly. Memory holds some 100 MiB
-        besides what the pipeline of the episodes holds.
-      fields: paths such as "observation/position"; "observation" stands for all that is nested in it. Without it, every
-        field of numbers or bools of fixed shape, but for flags and `step_index`.
+      episodes: in RLDS form, with steps in either form. One pass over them is made, eagerly. Takes about 100 MiB of
+        memory, in addition to that of the pipeline.
+      fields: paths such as "observation/position"; "observation" selects all fields in it. None: every field of numbers
+        or bools of fixed shape, except flags and `step_index`.
       quantile_elements: the largest number of elements of a field with quantiles; images usually have more.
 
     Returns:

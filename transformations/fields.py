@@ -1,4 +1,4 @@
-"""Which fields a function needs in the steps of an episode, which may not be there, and how many rows they have."""
+"""Checks and helpers for the fields of steps: required ones, reserved ones, numbers of rows, nests."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -23,7 +23,7 @@ def require_fields(steps: Mapping[str, Any], *fields: str) -> None:
 
 
 def refuse_fields(steps: Mapping[str, Any], *fields: str) -> None:
-    """Checks that steps lack the fields that a function adds, for it would overwrite them.
+    """Checks that steps lack the fields that a function adds, because it would overwrite them.
 
     Raises:
       ValueError: they have one.
@@ -34,12 +34,12 @@ def refuse_fields(steps: Mapping[str, Any], *fields: str) -> None:
 
 
 def require_when_run(value: tf.Tensor, condition: tf.Tensor, *explanation: Any) -> tf.Tensor:
-    """The value itself, but an error where the condition does not hold when the graph runs.
+    """The value itself; the graph raises an error when it runs if the condition is false.
 
     Operations on the value wait for the check, so that its error comes first.
 
     Raises:
-      tf.errors.InvalidArgumentError: the condition does not hold.
+      tf.errors.InvalidArgumentError: the condition is false.
     """
     with tf.control_dependencies([tf.debugging.Assert(condition, explanation, summarize=99)]):
         return tf.identity(value)
@@ -83,7 +83,7 @@ def with_leaves(tree: Any, new: Mapping[str, Any]) -> Any:
 
 
 def paths_of(known: Iterable[str], fields: Iterable[str]) -> list[str]:
-    """The leaves that fields mean: a field is a leaf, or all that is nested in it.
+    """The leaves of fields; a path to a nest selects all leaves in it.
 
     Raises:
       TypeError: `fields` is one string.
@@ -119,12 +119,12 @@ def gather_rows(tree: Any, rows: tf.Tensor) -> Any:
 
 
 def zero_unless(mask: tf.Tensor, tree: Any) -> Any:
-    """Every tensor with zeros, False or empty text where the mask of its leading dimensions is False."""
+    """Every tensor with zeros, False or empty text where the mask, which covers its leading dimensions, is False."""
     return tf.nest.map_structure(lambda leaf: tf.where(spread(mask, leaf), leaf, tf.zeros([], leaf.dtype)), tree)
 
 
 def spread(tensor: tf.Tensor, like: tf.Tensor) -> tf.Tensor:
-    """A tensor of leading dimensions, reshaped so that it broadcasts with one of more dimensions.
+    """A tensor with dimensions of size 1 appended, so that it broadcasts with one of more dimensions.
 
     Raises:
       ValueError: it has more dimensions than the other.

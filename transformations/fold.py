@@ -1,4 +1,4 @@
-"""Reduces a dataset to one value, fast enough to do it for every episode of a dataset."""
+"""Reduces a dataset to one value, fast enough to be called for every episode of a dataset."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from rlds_kit.transformations.from_spec import zeros_from_spec
 def fold(elements: tf.data.Dataset, initial: Any, function: Callable[[Any, Any], Any]) -> Any:
     """Folds a dataset as `Dataset.reduce` does, without the cost of `reduce` in every call of `Dataset.map`.
 
-    That is about 10 ms, more than an episode takes. This takes less than 1 ms.
+    That cost is about 10 ms, more than most episodes take. This function takes less than 1 ms.
 
     Args:
       elements: of tensors.

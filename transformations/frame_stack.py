@@ -16,18 +16,18 @@ ZERO: Final = "zero"
 
 @on_either_form
 def frame_stack(steps: Dense, size: int = 4, field: str = OBSERVATION, padding_type: str = RESET) -> Dense:
-    """Puts the observations of the last `size` steps in place of each observation, oldest first.
+    """Replaces each observation by a stack of the last `size` observations, oldest first.
 
-    The same as `gymnasium.wrappers.FrameStackObservation`. The stack restarts after a gap, as it does at a reset.
+    Equals `gymnasium.wrappers.FrameStackObservation`. The stack restarts after a gap, as it does at a reset.
 
     Args:
       steps: of one episode, in either form.
-      size: how many.
+      size: number of observations in a stack.
       field: path of the field, such as "observation/camera"; each field nested in it gets its own stack.
-      padding_type: what stands before the first step: "reset" repeats the first observation, "zero" gives zeros.
+      padding_type: values before the first step: "reset" repeats the first observation, "zero" gives zeros.
 
     Returns:
-      The steps, in the form that was given; the field is `[T, size, ...]`.
+      The steps, in the form of the argument; the field is `[T, size, ...]`.
 
     Raises:
       TypeError: the size is no integer.

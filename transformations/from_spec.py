@@ -41,7 +41,7 @@ def zeros_from_spec(spec: Any) -> Any:
         batch gives a batch of one. Ragged dimensions become 0.
 
     Raises:
-      TypeError: a leaf is something else, such as a dataset.
+      TypeError: a leaf is of another type, such as a dataset.
 
     >>> zeros_from_spec({"reward": tf.TensorSpec([None], tf.float32)})["reward"].numpy()
     array([0.], dtype=float32)
@@ -67,7 +67,7 @@ def uniform_from_spec(spec: Any, minval: Any, maxval: Any, seed: int | None) -> 
     Args:
       spec: nest of `tf.TensorSpec` of numbers or booleans. A dimension of unknown size becomes 1.
       minval: lowest value.
-      maxval: end of the range, not included; None stands for 1 where all leaves are floats or booleans.
+      maxval: end of the range, not included; None is 1 if all leaves are floats or booleans.
       seed: as in `tf.random.uniform`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Mixing datasets in given proportions."""
+"""Mixes datasets in given proportions."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,17 +20,17 @@ def interleave(
 ) -> tf.data.Dataset:
     """Takes elements from several datasets in proportion to weights.
 
-    Without a seed the order is fixed and the proportions are as exact as they can be: it is that of seats in the method
-    of Webster and Sainte-Lague, where element `j` of a dataset of weight `w` comes at time `(j + 1/2) / w`. With
-    weights that are whole numbers, each dataset has had exactly its share after every sum of the weights. With a seed
-    each element is drawn at random.
+    Without a seed the order is fixed and the proportions are as exact as possible: it is the order of seats in the
+    method of Webster and Sainte-Lague, where element `j` of a dataset of weight `w` comes at time `(j + 1/2) / w`. If
+    weights are whole numbers with sum `s`, each dataset has exactly its share after every `s` elements. With a seed,
+    the dataset of each element is random.
 
     Args:
       datasets: of episodes or steps, all with the same fields; by name, or in a list.
       weights: above 0, for each dataset; they need not sum to 1.
-      seed: of the draws, or None for the fixed order.
-      stop_on_empty: whether to end with the first dataset that ends, as long as proportions hold. If not, the others go
-        on among themselves to the last element.
+      seed: for the random order; None: the fixed order.
+      stop_on_empty: whether to stop when a dataset has no more elements, so that proportions stay exact. If not, the
+        others continue to their last elements.
 
     Returns:
       The elements, each dataset's in its own order.
@@ -56,7 +56,7 @@ def interleave(
 
 
 def _turns(shares: list[float]) -> tf.data.Dataset:
-    """The number of the dataset whose turn it is, for ever."""
+    """The numbers of the datasets in order, without end."""
     rates = tf.constant(shares, tf.float64)
 
     def block(number: tf.Tensor) -> tf.Tensor:

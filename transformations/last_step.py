@@ -13,13 +13,13 @@ _WINDOW = 64  # steps that are searched together; they are not copied
 
 
 def final_step(steps_dataset: tf.data.Dataset) -> Any:
-    """The last step. Where the number of steps is unknown they are all read once; otherwise the others are skipped.
+    """The last step. If the number of steps is unknown, all are read once; otherwise the others are skipped.
 
     Args:
       steps_dataset: dataset of at least one step, of any structure.
 
     Raises:
-      tf.errors.InvalidArgumentError: there is no step, or there is no end of them.
+      tf.errors.InvalidArgumentError: there is no step, or the dataset is infinite.
 
     >>> final_step(tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0]}))["reward"].numpy()
     np.float32(2.0)
@@ -53,7 +53,7 @@ def _check(some: tf.Tensor) -> None:
 
 
 def episode_length(steps_dataset: tf.data.Dataset, optimization_batch_size: int = BATCH_AUTO_TUNE) -> tf.Tensor:
-    """The number of steps. Where tf.data does not know it, they are all read once.
+    """The number of steps. If tf.data does not know it, all are read once.
 
     Args:
       steps_dataset: dataset of steps, of any structure.
@@ -63,7 +63,7 @@ def episode_length(steps_dataset: tf.data.Dataset, optimization_batch_size: int 
       int32 scalar.
 
     Raises:
-      tf.errors.InvalidArgumentError: there is no end of steps.
+      tf.errors.InvalidArgumentError: the dataset is infinite.
 
     >>> int(episode_length(tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0]})))
     2
@@ -74,14 +74,14 @@ def episode_length(steps_dataset: tf.data.Dataset, optimization_batch_size: int 
     def size_of(*window: Any) -> tf.Tensor:
         return tf.nest.flatten(window)[0].cardinality()
 
-    def counted() -> tf.Tensor:  # a window holds on to its steps and, unlike a batch, does not copy them
+    def counted() -> tf.Tensor:  # a window refers to its steps and, unlike a batch, does not copy them
         return fold(steps_dataset.window(size).map(size_of), tf.constant(0, tf.int64), tf.add)
 
     return tf.cast(tf.cond(count < 0, counted, lambda: count), tf.int32)
 
 
 def finite_cardinality(steps: tf.data.Dataset, caller: str) -> tf.Tensor:
-    """The number of steps, negative where tf.data does not know it."""
+    """The number of steps; negative if tf.data does not know it."""
     count = steps.cardinality()
     endless = tf.constant(tf.data.INFINITE_CARDINALITY, tf.int64)
     message = f"{caller}: expected an episode, got a dataset that does not end"

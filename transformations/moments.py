@@ -21,7 +21,7 @@ _map = tf.nest.map_structure
 def sar_fields_mask(step: rlds_types.Step) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns observation, action and reward of a step, and which are valid: on the last step only the observation.
 
-    It is for `mean_and_std`, where observation and action hold numbers and no encoded images.
+    For `mean_and_std`, if observation and action are numbers and not encoded images.
 
     Args:
       step: in SAR alignment.
@@ -59,7 +59,7 @@ def mean_and_std(
       episodes_dataset: dataset of episodes.
       get_step_fields: from a step to two dicts with the same keys: nests of numbers, and bools that say whether the
         field is valid in this step. The value of an invalid field is ignored. See `sar_fields_mask`.
-      optimization_batch_size: how many steps to work on at once. It changes the speed only.
+      optimization_batch_size: how many steps to process at once. It changes only the speed.
 
     Returns:
       Two dicts, of means and of standard deviations (with `n - 1` in the denominator): float64 tensors in the structure
@@ -67,7 +67,7 @@ def mean_and_std(
 
     Raises:
       ValueError: the two dicts have different keys.
-      TypeError: the elements are no episodes, or a field holds no numbers.
+      TypeError: the elements are no episodes, or a field has no numbers.
 
     >>> steps = tf.data.Dataset.from_tensor_slices({"reward": [1.0, 3.0, 9.0], "is_last": [False, False, True]})
     >>> episodes = tf.data.Dataset.from_tensors({"steps": steps})
@@ -123,7 +123,7 @@ def _merged(left: _Moments, right: _Moments) -> _Moments:
 
 
 def _where(valid: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-    """The values of valid steps, and zeros in place of the others, whatever they hold."""
+    """The values of valid steps, and zeros in place of all other values, NaN included."""
     rows = tf.reshape(valid, tf.concat([tf.shape(valid), tf.ones([tf.rank(values) - 1], tf.int32)], 0))
     return tf.where(rows, values, tf.zeros([], values.dtype))
 

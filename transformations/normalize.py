@@ -1,4 +1,4 @@
-"""Scaling fields by what is known of their values, and back."""
+"""Scales fields by the statistics of their values, and back."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -31,9 +31,9 @@ def normalize(
     Args:
       steps: of one episode, in either form.
       statistics: of the fields, from `episode_statistics`.
-      fields: paths, such as "observation/position" or "observation" for all that is nested in it. Without it, the
-        floating-point fields of observation and action that there are statistics of.
-      floor: smallest divisor, so that elements that hardly vary are not blown up.
+      fields: paths, such as "observation/position" or "observation" for all that is nested in it. None: the
+        floating-point fields of observation and action with statistics.
+      floor: smallest divisor, so that elements that hardly vary do not become large.
 
     Returns:
       The steps, in the form that was given; the normalized fields are float32.
@@ -41,7 +41,7 @@ def normalize(
     Raises:
       KeyError: there are no statistics of a field.
       TypeError: a field does not hold numbers or bools.
-      ValueError: there is no such field, or statistics have another shape, are not finite, or are of no values.
+      ValueError: there is no such field, or its statistics have another shape, are not finite, or have no values.
 
     >>> from rlds_kit.transformations import episode_statistics
     >>> steps = {"observation": tf.constant([1.0, 3.0]), "is_last": tf.constant([False, True])}
@@ -77,7 +77,7 @@ def normalize_to_bounds(
     fields: Sequence[str] | None = None,
     quantiles: tuple[float, float] = (0.0, 1.0),
 ) -> Dense:
-    """Shifts and scales fields so that two quantiles become -1 and 1, and clips what is beyond.
+    """Shifts and scales fields so that two quantiles become -1 and 1, and clips values beyond them.
 
     An element whose two quantiles are equal is shifted to 0 and not scaled. Undefined rows become zeros.
 
@@ -85,7 +85,7 @@ def normalize_to_bounds(
       steps: of one episode, in either form.
       statistics: of the fields, from `episode_statistics`.
       fields: as in `normalize`.
-      quantiles: two levels; (0, 1) are minimum and maximum, (0.01, 0.99) leave out what is rare.
+      quantiles: two levels; (0, 1) are minimum and maximum, (0.01, 0.99) exclude rare values.
 
     Returns:
       The steps, in the form that was given; the normalized fields are float32, between -1 and 1.
@@ -111,7 +111,7 @@ def denormalize_from_bounds(
     fields: Sequence[str] | None = None,
     quantiles: tuple[float, float] = (0.0, 1.0),
 ) -> Dense:
-    """The inverse of `normalize_to_bounds`, in float32; what was clipped comes back as the bound.
+    """The inverse of `normalize_to_bounds`, in float32; clipped values become the bound.
 
     Arguments and errors are those of `normalize_to_bounds`.
 
@@ -210,10 +210,10 @@ def _checked(path: str, values: tf.Tensor, center: Floats, scale: Floats) -> _Af
 
 
 def _zero_undefined(steps: Dense, path: str, values: tf.Tensor) -> Any:
-    """Values with zeros where the field that they are of is undefined."""
+    """Values of a field, with zeros where it is undefined."""
     of, _, _ = path.partition("/")
     if of in ACTED_FIELDS:
-        require_fields(steps, IS_LAST)  # values without it are hardly steps of an episode with an undefined last row
+        require_fields(steps, IS_LAST)  # without this flag, undefined rows are unknown
     elif not (of == OBSERVATION and OBSERVATION_VALID in steps):
         return values
     return zero_unless(is_defined(steps, of), values)

@@ -12,7 +12,7 @@ from rlds_kit.transformations.fields import count_steps, refuse_fields, require_
 
 
 def pad_episodes(episodes: tf.data.Dataset, length: int) -> tf.data.Dataset:
-    """Makes all episodes dense and of `length` steps, by steps of zeros at their end.
+    """Makes all episodes dense and extends them to `length` steps with zeros.
 
     The result can be batched: `pad_episodes(episodes, 1000).batch(8)`.
 

@@ -1,7 +1,7 @@
-"""Patterns: what to take from the newest steps of an episode, and when.
+"""Patterns: which values to select from the newest steps of an episode, and when.
 
-They are those of Reverb's `structured_writer`, whose API has the same names, and need no Reverb. A pattern sees steps
-arrive one by one. `[-1]` is the newest, `[-2]` the one before it.
+They work like those of Reverb's `structured_writer`, with the same names, but do not need Reverb. A pattern receives
+steps one by one. `[-1]` is the newest, `[-2]` the one before it.
 """
 
 import dataclasses
@@ -56,7 +56,7 @@ class ReferenceField:
 
     path: Path
 
-    __iter__ = None  # or Python would iterate by calling `__getitem__` with 0, 1, ...
+    __iter__ = None  # else Python would iterate by calling `__getitem__` with 0, 1, ...
 
     def __getitem__(self, key: object) -> PatternNode:
         """The field at one of the newest steps, or at several.
@@ -89,7 +89,7 @@ class PatternConfig:
 
     Attributes:
       pattern: nest of `PatternNode`, in the structure of the result.
-      conditions: all must hold.
+      conditions: all must be true.
       table: not used.
     """
 
@@ -105,7 +105,7 @@ class PatternConfig:
 
 
 def create_reference_step(step_structure: Any) -> Any:
-    """A stand-in for the newest steps, from which patterns are made by indexing.
+    """A placeholder for the newest steps: indexing it makes patterns.
 
     Args:
       step_structure: a step, or its spec: only the nest of dicts, tuples and lists counts.
@@ -124,7 +124,7 @@ def pattern_from_transform(step_structure: Any, transform: Callable[[Any], Any])
 
     Args:
       step_structure: as for `create_reference_step`.
-      transform: from a reference step to a nest of what indexing its leaves gives.
+      transform: from a reference step to a nest of the results of indexing its leaves.
 
     >>> pattern_from_transform({"action": None}, lambda step: {"last_two": step["action"][-2:]})
     {'last_two': PatternNode(path=('action',), start=-2, stop=0, step=1)}
@@ -136,9 +136,9 @@ def create_config(pattern: Any, table: str = "", conditions: Sequence[Condition]
     """A pattern and the conditions under which it is applied. It must also be complete: enough steps have arrived.
 
     Args:
-      pattern: nest of what indexing a reference step gives. Lists become tuples.
+      pattern: nest of the results of indexing a reference step. Lists become tuples.
       table: a name for Reverb. It is not used here.
-      conditions: all must hold.
+      conditions: all must be true.
 
     Raises:
       ValueError: the pattern is empty.
@@ -161,7 +161,7 @@ def create_config(pattern: Any, table: str = "", conditions: Sequence[Condition]
 
 
 def _as_tuples(structure: Any) -> Any:
-    """The structure with tuples in place of lists, which a dataset would take for tensors."""
+    """The structure with tuples in place of lists, which a dataset would convert to tensors."""
     if isinstance(structure, Mapping):
         return {key: _as_tuples(inner) for key, inner in structure.items()}
     if isinstance(structure, tuple | list):

@@ -1,4 +1,4 @@
-"""What patterns and their conditions give for a block of consecutive steps."""
+"""Applies patterns and their conditions to a block of consecutive steps."""
 
 import dataclasses
 import functools
@@ -36,7 +36,7 @@ def initial_state(specs: Mapping[str, tf.TensorSpec], configs: int) -> State:
 
     Args:
       specs: of the columns.
-      configs: how many there are.
+      configs: number of configs.
     """
     nothing = {
         place: tf.zeros([0, *(1 if size is None else size for size in spec.shape)], spec.dtype)
@@ -53,14 +53,14 @@ def apply_to_block(
 
     Args:
       configs: the patterns and their conditions.
-      state: what the block before left.
+      state: that after the previous block.
       numbers: int64 `[steps]`, the number of each step in its dataset.
       columns: of the block's steps.
-      respect_boundaries: let no pattern reach back over the start of an episode.
+      respect_boundaries: whether patterns must not include steps of the previous episode.
 
     Returns:
-      The state for the next block; and for each config its results, with a leading dimension, and the positions in the
-      block `[results]` of the steps that gave them.
+      The state for the next block; and for each config its results, with a leading dimension, and the positions
+    `[results]` in the block of their newest steps.
     """
     block = _situation(state, numbers, columns, respect_boundaries=respect_boundaries)
     results, since = [], []
@@ -113,7 +113,7 @@ def _joined(earlier: tf.Tensor, column: tf.Tensor, before: tf.Tensor) -> tf.Tens
 
 
 def _applied(config: PatternConfig, block: _Block, since: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """At which steps a config is applied, and how long ago that was after the last."""
+    """The steps at which a config is applied, and how many steps ago that was after the last step."""
     waiting = [condition for condition in config.conditions if condition.quantity.kind == "steps_since_applied"]
     others = [condition for condition in config.conditions if condition not in waiting]
     ready = functools.reduce(

@@ -14,9 +14,9 @@ class Condition:
     """A condition for applying a pattern, made from `step_index`, `steps_since_applied`, `is_end_episode` or `data`.
 
     Attributes:
-      quantity: what is compared.
+      quantity: to compare.
       comparison: "==", "!=", "<", "<=", ">" or ">=".
-      value: what it is compared with.
+      value: to compare it with.
 
     >>> Condition.step_index() % 2 == 0
     Condition(quantity=Quantity(kind='step_index', path=(), modulus=2), comparison='==', value=0)
@@ -66,7 +66,7 @@ class Quantity:
     Attributes:
       kind: "step_index", "steps_since_applied", "is_end_episode" or "data".
       path: leads to the field, for "data".
-      modulus: what it is divided by for its remainder.
+      modulus: the divisor of the remainder.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Applies patterns to the steps of episodes: transitions, trajectories, whatever their reference step can name.
+"""Applies patterns to the steps of episodes: transitions, trajectories, or any other selection of recent steps.
 
 Steps are read in blocks, not one by one. The steps before a block remain as far as patterns refer to them.
 """
@@ -26,7 +26,7 @@ from rlds_kit.transformations.pattern_path import Path, leaves, place_of
 
 _BLOCK_BYTES: Final = 4_000_000  # of results
 _BLOCK_STEPS: Final = (16, 1024)
-_LARGE: Final = 20_000  # bytes: copying a field of that size into a block costs more than a call that leaves it out
+_LARGE: Final = 20_000  # bytes: copying larger fields into a block takes longer than a call for each step
 
 
 def pattern_map(
@@ -41,8 +41,8 @@ def pattern_map(
       episodes_dataset: dataset of episodes.
       configs: from `create_config`; their patterns have one structure and fitting dtypes. If they take different
         numbers of steps, that dimension has no static size, and the elements cannot be batched.
-      respect_episode_boundaries: let no element hold steps of two episodes. An episode ends at a step with `is_last`,
-        and where its dataset of steps ends.
+      respect_episode_boundaries: whether no element may have steps of two episodes. An episode ends at a step with
+        `is_last`, and where its dataset of steps ends.
 
     Returns:
       A flat dataset of elements in the structure of the pattern: `[-1]` gives a field as it is, a slice adds a leading
@@ -84,9 +84,10 @@ def pattern_map_from_transform(
 
     Args:
       episodes_dataset: dataset of episodes.
-      transform_fn: from a reference step to a nest of what indexing its leaves gives. It selects; it does not compute.
-      conditions: all must hold. None: whenever the pattern is complete.
-      respect_episode_boundaries: let no element hold steps of two episodes.
+      transform_fn: from a reference step to a nest of the results of indexing its leaves. It selects; it does not
+        compute.
+      conditions: all must be true. None: whenever the pattern is complete.
+      respect_episode_boundaries: whether no element may have steps of two episodes.
 
     Returns:
       A flat dataset of elements in the structure that `transform_fn` gives: see `pattern_map`.

@@ -1,4 +1,4 @@
-"""Where the fields of a nested step are."""
+"""Paths of the fields in a nested step."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -8,7 +8,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 def leaves(structure: Any) -> list[Any]:
-    """What is in a nest of dicts and tuples, in the order of tf.nest."""
+    """The items of a nest of dicts and tuples, in the order of tf.nest."""
     if isinstance(structure, Mapping):
         return [leaf for key in sorted(structure) for leaf in leaves(structure[key])]
     if isinstance(structure, tuple):

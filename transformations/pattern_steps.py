@@ -1,4 +1,4 @@
-"""Patterns over a flat dataset of steps, and what they will give: Reverb's `PatternDataset` and `infer_signature`."""
+"""Applies patterns to a flat dataset of steps, and infers specs: Reverb's `PatternDataset` and `infer_signature`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ def PatternDataset(  # noqa: N802  the name that programs use
     >>> [rewards.tolist() for rewards in pairs.as_numpy_iterator()]
     [[1.0, 2.0], [4.0, 8.0]]
     """
-    config_specs(configs, input_dataset.element_spec)  # names what is wrong by the paths that the caller knows
+    config_specs(configs, input_dataset.element_spec)  # errors name the paths that the caller knows
 
     # A field `is_last` of the step is not the flag that ends an episode.
     def marked(*step: Any) -> Any:
@@ -52,7 +52,7 @@ def PatternDataset(  # noqa: N802  the name that programs use
 
 
 def infer_signature(configs: Sequence[PatternConfig], step_spec: Any) -> Any:
-    """The spec of what patterns give.
+    """The spec of the results of patterns.
 
     Args:
       configs: of one structure and with fitting dtypes.

@@ -15,25 +15,25 @@ NEXT_OBSERVATION = "next_observation"
 
 @on_either_form
 def relabel(steps: Dense, reward_fn: Callable[[Dense], Any]) -> Dense:
-    """Replaces the rewards of an episode by what a function of its steps gives.
+    """Replaces the rewards of an episode by the result of a function of its steps.
 
-    Where reward is undefined, on the last step and before a gap, it is 0 whatever the function gives.
+    Where reward is undefined, on the last step and before a gap, it is 0 whatever the function returns.
 
     Args:
       steps: of one episode, in either form; they need not have rewards.
       reward_fn: gets the dense steps and gives `[T]` numbers, or a nest of such, for instance with a key for each
-        agent. Row `t` is the reward for the action of step `t`. In the steps it gets, `next_observation` is the
-        observation of the step after (repeated on the last step), so it may depend on where the action led:
+        agent. Row `t` is the reward for the action of step `t`. Its argument has `next_observation`, the
+        observation of the next step (repeated on the last step), so the reward may depend on the result of the action:
         `lambda steps: -tf.norm(steps["next_observation"] - goal, axis=-1)`. If the final observation is missing, the
-        function has to see to that. As it gets the whole episode, it may also depend on what came of it, such as the
+        function must handle that. It gets the whole episode, so the reward may also depend on later steps, such as the
         last observation.
 
     Returns:
       The steps, with `reward` in the dtype that the function gave.
 
     Raises:
-      TypeError: the function gives something else than numbers.
-      ValueError: it gives something else than one number for each step.
+      TypeError: the function returns something other than numbers.
+      ValueError: it does not return one number for each step.
 
     >>> steps = {"observation": tf.constant([1.0, 4.0, 9.0]), "reward": tf.constant([0.0, 0.0, 0.0])}
     >>> relabel(steps, lambda steps: steps["next_observation"] - steps["observation"])["reward"].numpy()

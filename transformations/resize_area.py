@@ -2,8 +2,8 @@
 
 OpenCV sums in float32, first along each row and then over rows, and rounds to the nearest integer (`resizeArea_` in its
 `resize.cpp`). The exact mean is a fraction of integers, so the float32 rounding only matters where that fraction is
-almost half-way between two integers. All pixels are computed by two small matrix products, and the few close calls
-again in OpenCV's order of operations.
+almost half-way between two integers. All pixels are computed by two small matrix products, and the few ambiguous
+ones again in OpenCV's order of operations.
 """
 
 import math
@@ -20,7 +20,7 @@ _CLOSE: Final = 1 / 256
 
 @dataclass(frozen=True)
 class _Taps:
-    """Which pixels of a line go into each pixel of a shorter one, with which weights, in OpenCV's order.
+    """The pixels of a line that are averaged to each pixel of a shorter one, and their weights, in OpenCV's order.
 
     Attributes:
       index: `[size, K]` int64.

@@ -17,9 +17,9 @@ RETURN_TO_GO = "return_to_go"
 def returns(steps: Any, gamma: float = 1.0) -> Any:
     """The return of an episode: the sum over its actions of `gamma**k` times the reward of step `k`.
 
-    What stands as the reward of the last step belongs to no action and does not count, nor what stands before a gap. So
-    where steps were left out, the sum is that of the recorded rewards, each discounted by the number of its step in the
-    environment's own count, from the first that was recorded. The field `discount` plays no part.
+    The reward of the last step, and of a step before a gap, belongs to no action and is not counted. So where steps
+    were left out, the sum is that of the recorded rewards, each discounted by the number of environment steps since the
+    first recorded one. The field `discount` is not used.
 
     Args:
       steps: of one episode, in either form. Rewards may be a nest, for instance with a key for each agent.
@@ -52,11 +52,11 @@ def returns(steps: Any, gamma: float = 1.0) -> Any:
 
 @on_either_form
 def returns_to_go(steps: Dense, gamma: float = 1.0) -> Dense:
-    """Adds the field `return_to_go`: what was obtained from each step on.
+    """Adds the field `return_to_go`: the sum of the rewards from each step on.
 
     At step `t` of an episode without gaps it is the sum over `k >= t` of `gamma**(k-t)` times the reward of step `k`.
-    On the last step it is 0, for no action follows. Before a gap it is 0 too, and sums end there: what was obtained
-    while nothing was recorded is not known. The field `discount` plays no part.
+    On the last step it is 0, because no action follows. Before a gap it is 0, too, and sums end there, because the
+    rewards in the gap are unknown. The field `discount` is not used.
 
     Args:
       steps: of one episode, in either form. Rewards may be a nest, for instance with a key for each agent.
@@ -115,7 +115,7 @@ def _sums_to_the_end(values: tf.Tensor, factors: tf.Tensor, count: tf.Tensor) ->
         sums += tf.math.multiply_no_nan(ahead(sums, reach), products)
         return 2 * reach, sums, products * ahead(products, reach)
 
-    any_length = tf.TensorShape([None, *values.shape[1:]])  # a known length is not known of what was concatenated
+    any_length = tf.TensorShape([None, *values.shape[1:]])  # concatenation loses the static length
     _, sums, _ = tf.while_loop(
         lambda reach, *_: reach < count,
         double,

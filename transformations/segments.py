@@ -1,7 +1,7 @@
-"""Which steps of an episode hang together: nothing may be joined across a gap.
+"""Segments: consecutive steps of an episode without a gap.
 
 A scheduler may have left steps out when the episode was recorded. Then steps have the field `step_index`, their number
-in the environment's own count, and between two steps whose numbers are not consecutive there is a gap. Steps without
+in the environment, and there is a gap between two steps whose numbers are not consecutive. Steps without
 that field have no gaps.
 """
 

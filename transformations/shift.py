@@ -16,14 +16,14 @@ def shift_keys(
 ) -> tf.data.Dataset:
     """Gives each step the values that some fields have `shift` steps later.
 
-    Step `i` gets `keys` of step `i + shift` and keeps everything else. Steps that have no such neighbour are left out:
-    of `n` steps remain `max(0, n - |shift|)`. A shift of 0 changes nothing.
+    Step `i` gets `keys` of step `i + shift`; its other fields do not change. Steps that have no such neighbour are left
+    out: of `n` steps remain `max(0, n - |shift|)`. A shift of 0 changes nothing.
 
     Args:
       steps: dataset of steps, which are dicts.
-      keys: fields to move, with all that is nested in them.
+      keys: fields to move, including all nested ones.
       shift: how far: positive takes from later steps, negative from earlier ones.
-      batch_size: how many steps to work on at once, more than `|shift|`. It changes the speed only.
+      batch_size: how many steps to process at once, more than `|shift|`. It changes only the speed.
 
     Raises:
       ValueError: a key is no field of the steps, or `batch_size` is too small.

@@ -49,13 +49,13 @@ def batch(
 
 
 def _full_windows(dataset: tf.data.Dataset, size: int, shift: int, stride: int) -> tf.data.Dataset:
-    """Windows without the shorter ones at the end, and with a cardinality that is right: the operation's own is not."""
+    """Windows without the shorter ones at the end, and with the correct cardinality: that of the operation is wrong."""
     count, span = dataset.cardinality(), (size - 1) * stride + 1
     full = tf.where(count < 0, tf.constant(-1, tf.int64), tf.maximum((count - span) // shift + 1, 0))  # -1 takes all
-    if shift <= span:  # then it counts too many
+    if shift <= span:  # then its cardinality is too high
         return _slide(dataset, size, shift, stride, drop_remainder=True).take(full)
 
-    # Otherwise too few. With the shorter ones it counts right, and `take` can leave them out if the number is known.
+    # Otherwise too low. With the shorter ones it is correct, and `take` can leave them out if the number is known.
     windows = tf.cond(
         count < 0,
         lambda: tf.data.experimental.to_variant(_slide(dataset, size, shift, stride, drop_remainder=True)),
@@ -95,5 +95,5 @@ def _window(dataset: tf.data.Dataset, size: int, shift: int, stride: int, drop_r
 
 
 def rows_of(columns: Any) -> tf.data.Dataset:
-    """The dataset whose elements are made of those of a nest of datasets, such as `window` gives."""
+    """Zips a nest of datasets, such as the elements of `window`, into one dataset."""
     return columns if isinstance(columns, tf.data.Dataset) else tf.data.Dataset.zip(columns)

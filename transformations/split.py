@@ -15,8 +15,8 @@ def split(
 ) -> dict[str, tf.data.Dataset]:
     """Splits episodes into parts by their ids.
 
-    Where an episode goes is a matter of its id, the fractions and the seed, and of nothing else: not of the machine,
-    the order, the shards or the other episodes. So parts stay apart when episodes are added or datasets merged.
+    The part of an episode depends only on its id, the fractions and the seed: not on the machine, the order, the shards
+    or the other episodes. So parts stay disjoint when episodes are added or datasets are merged.
     `rlds_kit.base.split.part_of` computes the same without TensorFlow. The parts have the given sizes on average; each
     is read by going through all episodes.
 
@@ -25,14 +25,14 @@ def split(
       fractions: of each part, by name; they sum to 1.
       key: metadata field that distinguishes episodes: a scalar of text or whole numbers. Episodes with equal values
         stay together, so with the id of a person or a task none is in two parts.
-      seed: another one gives another split.
+      seed: selects the split.
 
     Returns:
       The episodes of each part, in their order.
 
     Raises:
       TypeError: the key is not text or a whole number.
-      ValueError: episodes have no such key, or the fractions are not those of a whole.
+      ValueError: episodes have no such key, or the fractions are invalid.
 
     >>> episodes = tf.data.Dataset.range(1000).map(lambda number: {"episode_id": tf.strings.as_string(number)})
     >>> parts = split(episodes, {"train": 0.9, "test": 0.1})

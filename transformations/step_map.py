@@ -16,12 +16,12 @@ def map_steps(
     transform_step: Callable[..., Any],
     optimization_batch_size: int = BATCH_AUTO_TUNE,
 ) -> tf.data.Dataset:
-    """Applies a function to each step, to many at once where that is possible.
+    """Applies a function to each step, to many at once if possible.
 
     The result is that of `Dataset.map`. To be fast, steps are batched, the function is vectorized with
     `tf.vectorized_map`, and the results are taken apart again. A function that TensorFlow cannot vectorize is mapped
-    step by step; so is everything with `optimization_batch_size=1`. Finding out runs the function's Python code more
-    than once.
+    step by step; so is everything with `optimization_batch_size=1`. To find this out, the function's Python code runs
+    more than once.
 
     Args:
       steps_dataset: dataset of steps.
@@ -88,7 +88,7 @@ def apply_nested_steps(
 
 
 def _mapper(spec: Any, function: Callable[[Any], Any], size: int) -> Callable[[tf.data.Dataset], tf.data.Dataset]:
-    """What maps a function over a dataset of elements of a known spec."""
+    """A function that maps another one over a dataset of elements of a known spec."""
     vectorized = vectorize(function, spec) if size > 1 else None
     if vectorized:
         return lambda steps: steps.batch(size).map(vectorized).unbatch()

@@ -17,13 +17,13 @@ def sum_dataset(
     data_to_sum: Callable[..., Any],
     optimization_batch_size: int = BATCH_AUTO_TUNE,
 ) -> Any:
-    """Adds up what a function takes from each step.
+    """Sums the result of a function over the steps of a dataset.
 
     Integers are added as int64 (uint64 as uint64), and booleans count as 0 and 1. Floats are added as float64 and then
     rounded to their own dtype, float16 and bfloat16 to float32; complex numbers likewise. So small dtypes do not
     overflow, and long sums lose nothing.
 
-    **The reward of an episode's last step is undefined, and is not left out here**: let `data_to_sum` do that, with
+    **The reward of an episode's last step is undefined, but not left out here**: `data_to_sum` must do that, with
     `tf.where(step["is_last"], 0.0, step["reward"])`.
 
     Args:
@@ -35,7 +35,7 @@ def sum_dataset(
       The nest of sums; zeros for a dataset without steps, in which a dimension of unknown size has size 1.
 
     Raises:
-      TypeError: what is to be added is no number.
+      TypeError: the values are no numbers.
 
     >>> steps = tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0, 7.0], "is_last": [False, False, True]})
     >>> float(sum_dataset(steps, lambda step: tf.where(step["is_last"], 0.0, step["reward"])))
@@ -51,7 +51,7 @@ def sum_nested_steps(
     data_to_sum: Callable[..., Any],
     optimization_batch_size: int = BATCH_AUTO_TUNE,
 ) -> Any:
-    """Adds up what a function takes from each step of all episodes: see `sum_dataset`.
+    """Sums the result of a function over the steps of all episodes: see `sum_dataset`.
 
     Args:
       episodes_dataset: dataset of episodes.
@@ -59,7 +59,7 @@ def sum_nested_steps(
       optimization_batch_size: how many steps to add at once. It changes the speed only.
 
     Raises:
-      TypeError: the elements are no episodes, or what is to be added is no number.
+      TypeError: the elements are no episodes, or the values are no numbers.
 
     >>> steps = tf.data.Dataset.from_tensor_slices({"action": [1, 2]})
     >>> int(sum_nested_steps(tf.data.Dataset.from_tensors({"steps": steps}).repeat(3), lambda step: step["action"]))

@@ -1,4 +1,4 @@
-"""Says what to install where TensorFlow is not there. The package imports this before anything else."""
+"""Raises an error that explains how to install TensorFlow, if it is missing. The package imports this module first."""
 
 from rlds_kit.install import how_to_install
 

@@ -1,4 +1,4 @@
-"""Transitions: what was observed and done, what was obtained, and what was observed next."""
+"""Transitions: observation, action, reward and next observation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -49,12 +49,12 @@ def transitions(steps: Dense, n: int = 1, gamma: float = 1.0) -> Dense:
     Args:
       steps: of one episode, in either form; `observation` and `is_last` are needed. Without `is_terminal` no step is
         terminal, without `discount` it is 1.0. Rewards and discounts may be nests, for instance with a key for each
-        agent; a single discount serves all rewards.
+        agent; a single discount is used for all rewards.
       n: how many rewards to sum; memory grows with `n` times the length of the episode.
       gamma: the agent's own discount, in [0, 1].
 
     Returns:
-      `[M, ...]` of each field, in the form that was given. `reward` and `discount` keep floating dtypes (sums are
+      `[M, ...]` of each field, in the form of the argument. `reward` and `discount` keep floating dtypes (sums are
       computed in float64); a discount of integers becomes float32, and so do rewards of integers if `n > 1`. `n_steps`
       is int32.
 
@@ -82,7 +82,7 @@ def transitions(steps: Dense, n: int = 1, gamma: float = 1.0) -> Dense:
     }
     following = {field: steps[field] for field in _OF_NEXT if field in steps}
     current = {field: value for field, value in steps.items() if field == OBSERVATION or field not in _OF_NEXT}
-    if n == 1 and _is_whole(steps):  # slices share memory, gathers copy
+    if n == 1 and _is_whole(steps):  # slices share memory, `tf.gather` copies
         current, following = _slice(current, 0, -1), _slice(following, 1, None)
         count = tf.ones_like(following[IS_LAST], tf.int32)
     else:
@@ -149,7 +149,7 @@ def _obtained(steps: Mapping[str, Any], first: tf.Tensor, count: tf.Tensor, gamm
 
 
 def _discount_of_each(reward: Any, discount: Any) -> Any:
-    """A nest like that of the rewards: its own discount of each, or the one that serves all."""
+    """The discounts as a nest like that of the rewards; a single discount is used for all."""
     if not tf.nest.is_nested(discount):
         return tf.nest.map_structure(lambda _: discount, reward)
     try:

@@ -19,18 +19,18 @@ Condition = Callable[[Dense], tf.Tensor] | str
 def truncate(steps: Dense, condition: Condition, is_terminal: bool = False) -> Dense:
     """Ends an episode at the first step that meets a condition. That step remains.
 
-    It becomes a last step like any other: `is_last` is set, and action, reward and discount are zeros, for what
-    followed is gone. So the reward for the action of that step is no part of the episode any more. To keep it, end the
-    episode a step later: `lambda steps: tf.concat([[False], steps["reward"][:-1] > 5], 0)`.
+    It becomes a normal last step: `is_last` is set, and action, reward and discount are zeros. So the episode loses the
+    reward for the action of that step. To keep it, end the episode one step later: `lambda steps: tf.concat([[False],
+    steps["reward"][:-1] > 5], 0)`.
 
-    An episode of which no step meets the condition stays as it is.
+    An episode without a step that meets the condition does not change.
 
     Args:
       steps: of one episode, in either form.
       condition: the name of a bool field `[T]`, such as "tag:placed", or a function of dense steps that gives such a
         tensor: `lambda steps: steps["reward"] > 5`.
-      is_terminal: whether meeting the condition is a terminal state, and not just where the data end. If so the step
-        before it gets discount 0. A step that was terminal stays so.
+      is_terminal: whether the step that meets the condition is a terminal state, and not only the end of the data. If
+        so, the step before it gets discount 0. A step that was terminal stays so.
 
     Raises:
       ValueError: there is no such field, or the condition is not bool or not of shape `[T]`.
@@ -44,7 +44,7 @@ def truncate(steps: Dense, condition: Condition, is_terminal: bool = False) -> D
     count = count_steps(steps)
     is_met = _evaluate(condition, steps, count)
     remaining = tf.reduce_sum(tf.cast(tf.cumsum(tf.cast(is_met, tf.int64), exclusive=True) == 0, tf.int64))
-    # Steps after the first that meets it are cut, so it does not matter what becomes of them.
+    # Later steps are removed, so their values do not matter.
     if is_terminal:
         steps = {IS_TERMINAL: tf.zeros_like(steps[IS_LAST]), **steps}
         steps[IS_TERMINAL] |= is_met
@@ -81,7 +81,7 @@ def _evaluate(condition: Condition, steps: Mapping[str, Any], count: tf.Tensor) 
 def truncate_after_condition(
     steps_dataset: tf.data.Dataset, truncate_condition: Callable[[rlds_types.Step], Any]
 ) -> tf.data.Dataset:
-    """Keeps the steps up to and including the first that satisfies a condition; all of them if none does.
+    """Takes the steps up to and including the first that satisfies a condition; all of them if none does.
 
     No field changes: `is_last` of the new final step stays as it was. Of the steps behind it one is read.
 

@@ -1,4 +1,4 @@
-"""Runs a function that is written for one step on many at once, where TensorFlow can."""
+"""Applies a function of one step to many steps at once, if TensorFlow can vectorize it."""
 
 import contextlib
 import logging
@@ -11,7 +11,7 @@ from rlds_kit.transformations.auto_batch import auto_batch_size, batched_spec, i
 
 
 def vectorize(function: Callable[..., Any], spec: Any) -> Callable[..., Any] | None:
-    """Makes a function of a batch out of a function of one element.
+    """Converts a function of one element to a function of a batch.
 
     Args:
       function: of one element. Python's `if` and `while` on tensors are allowed, as in `Dataset.map`.
@@ -35,7 +35,7 @@ def vectorize(function: Callable[..., Any], spec: Any) -> Callable[..., Any] | N
     with _muted():
         try:
             concrete: Callable[..., Any] = tf.function(of_batch).get_concrete_function(*arguments)
-        except Exception:  # noqa: BLE001  a mistake in the function itself shows again when it is mapped step by step
+        except Exception:  # noqa: BLE001  mapped step by step, the function raises its own errors again
             return None
     return concrete
 
@@ -49,7 +49,7 @@ def map_in_batches(
       steps: dataset of steps.
       function: of one step.
       summary: of a batch of the function's results.
-      size: how many steps to work on at once, or `BATCH_AUTO_TUNE`.
+      size: how many steps to process at once, or `BATCH_AUTO_TUNE`.
     """
     many = auto_batch_size(steps.element_spec, size)
     vectorized = vectorize(function, steps.element_spec) if many > 1 else None
@@ -64,7 +64,7 @@ def map_in_batches(
 
 @contextlib.contextmanager
 def _muted() -> Iterator[None]:
-    """Keeps TensorFlow from logging an operation that it cannot vectorize as an error."""
+    """Prevents TensorFlow from logging an error for an operation that it cannot vectorize."""
 
     def nothing(_: logging.LogRecord) -> bool:
         return False

@@ -33,8 +33,8 @@ def windows(steps: Dense, length: int, stride: int = 1, pad: Pad = "none") -> De
       steps: of one episode, in either form.
       length: steps of a window.
       stride: steps from one window's start to the next one's.
-      pad: "none" has full windows only. With "zero" and "repeat" windows reach beyond the end, and zeros (False, empty
-        text) or the last step again stand there. Flags are False there with both.
+      pad: "none" has full windows only. With "zero" and "repeat" windows extend beyond the end, filled with zeros
+        (False, empty text) or repetitions of the last step. Flags are False there with both.
 
     Returns:
       Each field as `[W, length, ...]`, and two fields more: `mask`, `[W, length]` bool, where there is a step; and
@@ -80,9 +80,9 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
       steps: of one episode, in either form.
       offsets: for each field that is wanted, which steps, counted from the step itself:
         `{"observation": range(-3, 1), "action": range(0, 8), "instruction": [0]}`.
-      pad: "none" leaves out the steps around which something is not defined. "zero" and "repeat" have a sample for
-        every step, with zeros (False, empty text) or the nearest value that is defined in place of what is not. Flags
-        are False there with both.
+      pad: "none" leaves out steps with undefined values in their chunk. "zero" and "repeat" have a sample for every
+        step; undefined values are replaced by zeros (False, empty text) or by the nearest defined value. Flags are
+        False there with both.
 
     Returns:
       Each field of `offsets` as `[N, len(offsets[field]), ...]`, and one field more: `valid`, which has for each of
@@ -120,7 +120,7 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
 
 
 def _padded(fields: Dense, inside: Mapping[str, tf.Tensor], pad: Pad) -> Dense:
-    """Fields with zeros where there is no step, if `pad` states so; flags always, for a flag is of one step only."""
+    """Fields with zeros for missing steps if `pad` is "zero"; flags always, because they are not repeated."""
     return {
         field: zero_unless(inside[field], value) if pad == "zero" or field in FLAGS else value
         for field, value in fields.items()

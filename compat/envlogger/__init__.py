@@ -1,6 +1,6 @@
-"""Stands for `import envlogger`: `from rlds_kit.compat import envlogger`.
+"""Replaces `import envlogger`: `from rlds_kit.compat import envlogger`.
 
-What it records is a dataset of rlds_kit, and `Reader` reads that as well as the directories that EnvLogger wrote.
+It records datasets of rlds_kit, and `Reader` reads these and the directories of EnvLogger.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ __all__ = ["BackendType", "Data", "Datum", "EnvLogger", "Reader", "RiegeliBacken
 
 
 def __getattr__(name: str) -> Any:  # a module's attributes are of any type
-    """Names what to use in place of what is not here."""
+    """Raises an error that names the replacement of a missing name."""
     raise AttributeError(
         f"module {__name__!r} has no attribute {name!r}; there are {', '.join(__all__)}, and the modules of "
         "`backends`: docs/migrating_from_rlds.md names what to use for others"

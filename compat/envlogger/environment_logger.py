@@ -18,8 +18,8 @@ class EnvLogger(dm_env.Environment):
 
     Args:
       env: to record.
-      step_fn: returns what to keep with a step; gets the time step, the action that led there and the environment.
-      episode_fn: returns metadata of the episode; the last value that is not None counts.
+      step_fn: returns data to record with a step; gets the time step, the action that led to it and the environment.
+      episode_fn: returns metadata of the episode; the last value that is not None is recorded.
       metadata: of the run; not changed.
       backend: `BackendType.RIEGELI`; a `RiegeliBackendWriter`; a `TFDSBackendWriter`, or anything with its methods; or
         a function that makes one of them from `backend_kwargs` and `metadata`.
@@ -27,7 +27,7 @@ class EnvLogger(dm_env.Environment):
 
     Raises:
       NotImplementedError: the backend is `BackendType.IN_MEMORY`.
-      TypeError: the backend does not know an argument.
+      TypeError: the backend does not support an argument.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ def _backend(backend: Any, options: dict[str, Any]) -> Any:
 
 
 class _Handed:
-    """Hands every step to a backend."""
+    """Passes every step to a backend."""
 
     def __init__(self, env: Any, step_fn: StepFn | None, episode_fn: StepFn | None, backend: Any) -> None:
         self._environment, self._step_fn, self._episode_fn, self._backend = env, step_fn, episode_fn, backend

@@ -19,15 +19,15 @@ _OWN = {OBSERVATION, *ACTED_FIELDS, *FLAGS, STEP_INDEX, TIME_NS}
 
 
 class Reader(Closing):
-    """Reads what `EnvLogger` recorded, EnvLogger's own or the one beside this. A context manager.
+    """Reads recordings of EnvLogger, or of its replacement in this package. A context manager.
 
     Args:
-      data_directory: a dataset of rlds_kit, or a directory that EnvLogger wrote.
+      data_directory: a dataset of rlds_kit, or a directory of EnvLogger.
       backend: only `BackendType.RIEGELI`.
 
     Raises:
       NotImplementedError: it is another backend.
-      NotADatasetError: there is neither.
+      NotADatasetError: it is neither.
     """
 
     def __init__(self, data_directory: str | os.PathLike[str], *, backend: BackendType = BackendType.RIEGELI) -> None:
@@ -56,14 +56,14 @@ class Reader(Closing):
         return self._metadata
 
     def episode_metadata(self) -> Sequence[Any]:
-        """Returns what `episode_fn` returned for each episode, with None where it returned nothing."""
+        """Returns the result of `episode_fn` for each episode; None for episodes without one."""
         return self._about
 
     def observation_spec(self) -> Any:
         """Raises an error: recorded observations have no dm_env spec here.
 
         Raises:
-          NotImplementedError: always; the message names what to use.
+          NotImplementedError: always; the message names the replacement.
         """
         raise NotImplementedError("specs are not dm_env's here; use `rlds_kit.open(directory).spec`")
 

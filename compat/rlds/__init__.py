@@ -1,6 +1,6 @@
-"""Stands for `import rlds`, version 0.1.8: `from rlds_kit.compat import rlds`.
+"""Replaces `import rlds`, version 0.1.8: `from rlds_kit.compat import rlds`.
 
-The constants and types need nothing; `rlds.transformations` and `rlds.tfds` load TensorFlow when they are first used.
+The constants and types need no other library; `rlds.transformations` and `rlds.tfds` load TensorFlow when first used.
 """
 
 import importlib

@@ -24,7 +24,7 @@ class Global:
 
     Attributes:
       name: with its module.
-      make: the function that is called for it; None: it is only an argument.
+      make: creates its value; None: it is only an argument.
     """
 
     name: str

@@ -24,7 +24,7 @@ ACTIONS: Final = 18
 NEXT_RAM, USER_TYPE, STEP_ITER, ACTION_STEP_ITER = "next_ram", "user_type", "step_iter", "action_step_iter"
 COLLECTORS: Final = "collectors"
 FIELDS: Final = (OBSERVATION, ACTION, REWARD, DISCOUNT, NEXT_RAM, USER_TYPE, STEP_ITER, ACTION_STEP_ITER)
-"""The fields of every step, all arrays. `collectors`, what the task's measures stood at, is beside them."""
+"""The fields of every step, all arrays. `collectors`, the values of the task's measures, is an additional field."""
 METADATA: Final = (
     *("game", "task", "channel", "task_id", "agent_id", "player", "score", "created_on"),
     *("crowdplay_episode", "crowdplay_session"),
@@ -41,14 +41,14 @@ _KNOWN: Final = {
     "action": {"game"},
     "info": {"RAM"},
 }
-"""What is read of a stored step, and for each agent of what is in it."""
+"""The keys that are read of a stored step, and of each agent's part of it."""
 
 
 class CrowdPlayReader(PartReader):
-    """Reads all trajectories; each becomes one episode for every agent, people and programs.
+    """Reads all trajectories; each becomes one episode for every agent, whether a person or a program.
 
     Episodes are counted as trajectories. CrowdPlay did not store the last screen, so the final observation is missing.
-    A game that was left before it was over is INTERRUPTED.
+    A game that the players left before its end is INTERRUPTED.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,7 +101,7 @@ def step_spec(screen: tuple[int, ...] | None = None) -> specs.Dict:
     """The fields of a step.
 
     Args:
-      screen: shape of the observation; None where games differ in it.
+      screen: shape of the observation; None if games differ in it.
     """
     number = specs.Array((), np.int64)
     fields: dict[str, specs.Spec] = {} if screen is None else {OBSERVATION: specs.Array(screen, np.uint8)}
@@ -135,7 +135,7 @@ def _row(step: Step, *, is_last: bool) -> dict[str, Any]:
 
 
 def _metadata(played: Played, agent: str, steps: Sequence[Step]) -> dict[str, Any]:
-    """What is known of an episode, as one agent played it."""
+    """The metadata of an episode of one agent."""
     return {
         "game": played.game,
         "task": played.task,
@@ -153,7 +153,7 @@ def _metadata(played: Played, agent: str, steps: Sequence[Step]) -> dict[str, An
 
 
 def _left_out(stored: Sequence[Any], agent: str) -> dict[str, int]:
-    """What no field of ours stands for, and how often it is there."""
+    """Data that are not converted, with the number of values."""
     found: dict[str, int] = {}
     for step in stored:
         for place, known in _KNOWN.items():

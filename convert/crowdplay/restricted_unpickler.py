@@ -33,7 +33,7 @@ class Limits:
 
     Attributes:
       depth: of containers within containers.
-      value_bytes: of one text, bytes or array.
+      value_bytes: of one text, bytes object or array.
       total_bytes: of the whole pickle, unpacked.
       operations: of the whole pickle.
       values: in a container and in all containers inside it; shared ones count each time.
@@ -77,9 +77,9 @@ def load(file: IO[bytes], limits: Limits = Limits()) -> Value:
 
 
 class _Container:
-    """A container while it is built: its value, its depth, its values as `Limits` counts them.
+    """A container while it is built: its value, its depth, and the number of its values as `Limits` counts them.
 
-    And whether it is in another container already.
+    It also records whether it is in another container already.
     """
 
     __slots__ = ("count", "depth", "is_placed", "value")
@@ -191,7 +191,7 @@ class _Machine:
         return item
 
     def _taken(self, count: int | None) -> list[Any]:
-        """Removes so many items from the stack; None: all above the mark."""
+        """Removes this many items from the stack; None: all above the mark."""
         if count is None:
             items, self._stack = self._stack, self._below.pop()
             return items
@@ -355,4 +355,4 @@ _BUILDING: Final[dict[str, tuple[Callable[[_Machine, list[Any]], None], int | No
     "ADDITEMS": (_Machine.add, None),
     "STACK_GLOBAL": (_Machine.global_, 2),
 }
-"""Opcodes that take so many items from the stack; None: all above the mark."""
+"""Opcodes that take this number of items from the stack; None: all above the mark."""

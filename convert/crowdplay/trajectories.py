@@ -3,11 +3,11 @@
 The dataset (Gerstgrasser, Trivedi and Parkes, ICLR 2022) is a folder:
 
     dataset.sqlite                what is known about environments, episodes and users
-    <episode_id>.pickle.bz2       a trajectory; `.pickle.gz` and `.pickle` where someone unpacked it
+    <episode_id>.pickle.bz2       a trajectory; `.pickle.gz` or `.pickle` after a user has unpacked it
 
-A trajectory is a pickled list of one dict for every frame of the emulator, 60 in a second. It is aligned as ours: the
-observation is the one that the action was applied to. The observation after the last action was not stored. Pickles are
-read by `restricted_unpickler`, so that opening a download runs nothing of it.
+A trajectory is a pickled list of one dict for every frame of the emulator, 60 in a second. It has our alignment: the
+action was applied to the observation. The observation after the last action was not stored. Pickles are
+read by `restricted_unpickler`, so that opening a download never runs code from it.
 """
 
 import bz2
@@ -29,7 +29,7 @@ from rlds_kit.convert.crowdplay.restricted_unpickler import Limits, RefusedPickl
 
 DATABASE: Final = "dataset.sqlite"
 ALL_AGENTS: Final = "all"
-"""The key of metadata of no single agent, in metadata by agent."""
+"""In metadata by agent, the key of metadata that belongs to no single agent."""
 FRAMES_PER_SECOND: Final = 60
 
 Keywords = Mapping[str, Mapping[str, Any]]
@@ -46,7 +46,7 @@ _MOST_COMPRESSED: Final = 20_000
 """Times the size of a compressed trajectory: bzip2 makes 1/500 to 1/2000 of Atari, and less of a still screen."""
 _SQLITE_STEPS: Final = 1_000_000
 _MOST_SQLITE_CALLS: Final = 10_000
-"""So many times so many operations of SQLite, far more than millions of episodes take."""
+"""Maximum number of `_SQLITE_STEPS` that reading a database may take, far more than millions of episodes need."""
 _TABLES: Final = ("users", "episodes", "environments", "episodekeyworddata", "environmentkeyworddata")
 _EPISODES: Final = """
     SELECT episodes.episode_id, episodes.environment_id, environments.task_id
@@ -57,7 +57,7 @@ _EPISODES: Final = """
 
 @dataclass(frozen=True)
 class Played:
-    """What the database knows about an episode.
+    """The data about an episode in the database.
 
     Attributes:
       path: of the trajectory.
@@ -84,13 +84,13 @@ class Played:
     session_keywords: Keywords
 
     def trajectory(self, limits: Limits | None = None) -> "Trajectory":
-        """Reads what was played. All of it is in memory then, 100 kB for each agent and frame.
+        """Reads the trajectory into memory: 100 kB for each agent and frame.
 
         Args:
-          limits: of what is read; None: those of every pickle, and less for a small file.
+          limits: for the pickle; None: the default ones, and lower ones for a small file.
 
         Raises:
-          FormatError: it is no pickle of data, or no list; the message names the file.
+          FormatError: it is not a pickle of a list with data only; the message names the file.
         """
         stored = _read(self.path, limits or _limits_of(self.path.stat().st_size))
         if not isinstance(stored, list):
@@ -100,11 +100,11 @@ class Played:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """What was played in an episode.
+    """The trajectory of an episode.
 
     Attributes:
       path: of the file.
-      stored: what it holds, unchanged.
+      stored: its content, unchanged.
     """
 
     path: Path
@@ -112,7 +112,7 @@ class Trajectory:
 
     @property
     def agents(self) -> tuple[str, ...]:
-        """Who played, sorted.
+        """The agents, sorted.
 
         Raises:
           FormatError: the first step is not of this form.
@@ -122,7 +122,7 @@ class Trajectory:
         return tuple(sorted(_of(self.stored[0], "prev_obs", dict, f"{self.path}: step 0")))
 
     def steps(self, agent: str) -> Iterator["Step"]:
-        """What an agent saw and did, in order.
+        """The frames of an agent, in order.
 
         Raises:
           FormatError: a step is not of this form; the message names it.
@@ -142,9 +142,9 @@ class Step:
       done: whether the episode ended here.
       ram: the console's memory after the action, uint8 `[128]`; None: it was not stored.
       step_iter: the number of this frame.
-      action_step_iter: the number of the frame that was on the screen when the key was pressed.
-      user_type: of the player: 0 none any more, 1 a person, 2 a program.
-      collectors: what the task's measures stood at after the step, for the session and for the episode.
+      action_step_iter: the number of the frame that was displayed when the key was pressed.
+      user_type: of the player: 0 has left, 1 a person, 2 a program.
+      collectors: the values of the task's measures after the step, for the session and for the episode.
     """
 
     observation: np.ndarray
@@ -198,7 +198,7 @@ def read_episodes(
 
 
 def _restrict(base: sqlite3.Connection) -> None:
-    """Restricts SQLite: a downloaded database must not make it call anything, work for ever, or take all memory."""
+    """Restricts SQLite: an untrusted database must not call functions, run without end, or use all memory."""
     base.execute("PRAGMA trusted_schema = OFF")
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _KEYWORD_LIMITS.total_bytes)
     left = iter(range(_MOST_SQLITE_CALLS))
@@ -206,10 +206,10 @@ def _restrict(base: sqlite3.Connection) -> None:
 
 
 def _require_tables(base: sqlite3.Connection, root: Path) -> None:
-    """Refuses views and virtual tables, which may have rows without end; a table has no more than its file.
+    """Raises an error for views and virtual tables, which may have infinitely many rows, unlike tables in the file.
 
     Raises:
-      FormatError: what should be a table is none.
+      FormatError: there is no table of this name.
     """
     kinds = {name: (kind, sql) for name, kind, sql in base.execute("SELECT lower(name), type, sql FROM sqlite_master")}
     for name in _TABLES:
@@ -230,7 +230,7 @@ def _episodes(base: sqlite3.Connection, root: Path) -> Iterator[Played]:
         players[session][agent] = person
     seen = set[str]()
     for episode, session, task_id in base.execute(_EPISODES):
-        if episode in seen:  # of sessions of one id there might be as many as there are episodes
+        if episode in seen:  # in an invalid database each episode may have many sessions of the same id
             raise FormatError(f"{root / DATABASE}: expected one session of episode {episode!r}, got several")
         seen.add(episode)
         if not isinstance(episode, str) or not isinstance(task_id, str):
@@ -282,7 +282,7 @@ def _trajectory(root: Path, episode: str) -> Path:
 
 
 def _limits_of(size: int) -> Limits:
-    """A file of a few bytes is no hour of play, and does not take the memory of one."""
+    """Lower limits for small files, which cannot contain long trajectories."""
     return Limits(total_bytes=min(Limits().total_bytes, max(_SMALL_BYTES, _MOST_COMPRESSED * size)))
 
 
@@ -358,12 +358,12 @@ def _ram(info: Mapping[str, Any], place: str) -> np.ndarray | None:
 
 
 def _collected(states: Any, agent: str, agents: Collection[str]) -> Any:
-    """What the measures stood at for one agent.
+    """The values of the measures for one agent.
 
     Args:
       states: by the name of the measure: states by agent, or one state.
-      agent: whose to give.
-      agents: all that play; only their states are left out.
+      agent: to select.
+      agents: of the episode; states of the others are left out.
 
     >>> _collected({"Score": {"p0": 1, "p1": 2}, "Team": {"all": 3}, "Both": {"p1": 4, "all": 5}}, "p0", ["p0", "p1"])
     {'Score': 1, 'Team': {'all': 3}, 'Both': {'all': 5}}

@@ -1,4 +1,4 @@
-"""Reads and writes what DeepMind's EnvLogger records."""
+"""Reads and writes the directories of DeepMind's EnvLogger."""
 
 from rlds_kit.convert.envlogger.recording import Recording, open_recording
 

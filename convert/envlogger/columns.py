@@ -12,13 +12,13 @@ from rlds_kit.storage.array_rows import Nest
 _FEWEST: Final = 8
 """Steps of one layout that are worth decoding together."""
 _MOST: Final = 8
-"""Layouts of one length that are kept: first, middle and last steps have one each."""
+"""Layouts of one length that are cached: first, middle and last steps have one each."""
 _PROBE: Final = 4 * _FEWEST
 """Steps at the begin of an episode that show whether it has few layouts, before large steps are copied."""
 
 
 class OtherLayoutError(Exception):
-    """The steps have too many layouts, or values that do not make one column."""
+    """The steps have too many layouts, or values that cannot form columns."""
 
 
 class Layouts:
@@ -59,7 +59,7 @@ class Layouts:
 
 
 class _Layout:
-    """A layout, and the bytes of its records that are not numbers."""
+    """A layout, and the constant bytes of its records."""
 
     def __init__(self, row: np.ndarray) -> None:
         self.node = layout_of(row.tobytes())
@@ -71,7 +71,7 @@ class _Layout:
         self._row, self._continues = row[self._constant], row[self._varint] >= CONTINUES
 
     def fitting(self, rows: np.ndarray) -> int:
-        """How many of the first rows are of this layout."""
+        """The number of consecutive rows, from the first on, that have this layout."""
         count, some = 0, _FEWEST
         while count < len(rows):
             part = rows[count : count + some]
@@ -79,7 +79,7 @@ class _Layout:
             fits &= ((part[:, self._varint] >= CONTINUES) == self._continues).all(axis=1)
             if not fits.all():
                 return count + int(np.argmin(fits))
-            count, some = count + len(part), 4 * some  # so that little is compared in vain
+            count, some = count + len(part), 4 * some  # so that few bytes are compared unnecessarily
         return count
 
 

@@ -1,7 +1,7 @@
 """Encodes values as EnvLogger's messages, the inverse of `envlogger.decode`, and reports values that they cannot store.
 
-EnvLogger's codec, https://github.com/google-deepmind/envlogger/blob/main/envlogger/converters/codec.py, reads all that
-is written here. It writes an empty list, tuple or dict as None; here they say which they are, and it reads them so.
+EnvLogger's codec, https://github.com/google-deepmind/envlogger/blob/main/envlogger/converters/codec.py, can read all
+messages of this module. It writes an empty list, tuple or dict as None; this module writes their types, which it reads.
 """
 
 import struct
@@ -16,7 +16,7 @@ from rlds_kit.convert.protocol import Loss
 
 DEEPEST: Final = 24
 """Nests of values; protobuf itself reads no more than 100 messages in each other, and a dict takes three."""
-# Name of a dtype -> (field of `Values`, how its bytes are laid out).
+# Name of a dtype -> (field of `Values`, dtype of its bytes).
 _PACKED: Final = {
     "int8": ("int8_values", ">i1"),
     "int16": ("int16_values", ">i2"),
@@ -33,10 +33,10 @@ def encode(value: Any, place: str, losses: list[Loss], depth: int = 0) -> Data |
     Entries of a dict that cannot be stored are left out; so is a list or tuple with one such item.
 
     Args:
-      value: what can be recorded.
+      value: any recordable value.
       place: of the value, for the losses.
       losses: gets the values that cannot be stored.
-      depth: in how many dicts, lists and tuples it is.
+      depth: number of dicts, lists and tuples around it.
 
     Returns:
       None if the value cannot be stored.

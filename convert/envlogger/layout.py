@@ -1,7 +1,8 @@
 """Where the numbers of a step are in its bytes: steps of one layout differ in these alone, and are decoded together.
 
-A step is a tree of `Data` messages (`envlogger_storage.proto`). Its layout is found once. What is no plain array or
-number in it, such as text or arrays of large integers, is a constant: steps that differ in it have another layout.
+A step is a tree of `Data` messages (`envlogger_storage.proto`). Its layout is found once. Values other than
+plain arrays and numbers, such as text or arrays of large integers, are constants: steps with other values have another
+layout.
 """
 
 import math
@@ -84,7 +85,7 @@ class Items:
 
     Attributes:
       kind: which of them.
-      items: what is in it, by position or name.
+      items: by position or name.
     """
 
     kind: type[tuple[Any, ...]] | type[list[Any]] | type[dict[str, Any]]
@@ -104,7 +105,7 @@ def layout_of(record: bytes) -> Node:
 
 
 def end_of_type(record: bytes) -> int | None:
-    """The end of the first part of the first part of a step, its type; None if bytes after that might change it."""
+    """The end of the first item of the first item of a step, which is its type; None if later bytes might change it."""
     end = len(record)
     try:
         first = _first(record, 0, end)
@@ -145,7 +146,7 @@ def _leaves(node: Node) -> Iterator[Numbers | Constant]:
 def _data(record: bytes, begin: int, end: int, depth: int) -> Node:
     try:
         found = _parsed(record, begin, end, depth + 1) if depth < _DEEPEST else None
-    except (riegeli_errors.DamagedError, DecodeError):  # a number ends nowhere, or a shape is none
+    except (riegeli_errors.DamagedError, DecodeError):  # a varint is incomplete, or a shape is invalid
         found = None
     return found or _constant(record, begin, end)
 
@@ -218,7 +219,7 @@ def _datum(record: bytes, begin: int, end: int) -> Numbers | None:
 
 
 def _varints_size(data: bytes, count: int, dtype: type[np.generic]) -> int | None:
-    """The size of so many varints; None if they are neither one that is surely positive nor have one byte each."""
+    """The size of this many varints; None, unless there is one that cannot be negative, or all have one byte."""
     if all(byte < CONTINUES for byte in data):
         return count
     _, size = varint.decode(data, 0)

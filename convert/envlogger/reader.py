@@ -1,11 +1,11 @@
-"""EnvLogger's directories behind the protocol of conversions, those that a crash left among them.
+"""Reads EnvLogger's directories for conversions, including those that a crash left incomplete.
 
 Episodes are rebuilt from the steps alone: each begins where a step states that it is a first one. A killed EnvLogger
-leaves an index that is empty or too short, which would merge the episodes after its end; the index is used for nothing
-but which metadata belong to the episode that begins at a step.
+leaves an index that is empty or too short, which would merge the episodes after its end; the index is only used to
+find the metadata of the episode that begins at a step.
 
-What this library has and EnvLogger has no place for stands under the key `rlds_kit` of the metadata of a directory, of
-an episode, or of a step, where `envlogger_writer` puts it.
+Data that EnvLogger cannot represent are under the key `rlds_kit` of the metadata of a directory, of an episode, or of a
+step, where `envlogger.writer` stores them.
 """
 
 import json
@@ -47,7 +47,7 @@ CUSTOM_DATA: Final = "custom_data"
 EPISODE_METADATA: Final = "episode_metadata"
 """The name of what `episode_fn` returned where that is no dict of names."""
 EXTRA: Final = "rlds_kit"
-"""The key of what EnvLogger has no place for."""
+"""The key of data that EnvLogger has no place for."""
 ENVIRONMENT_SPECS: Final = "environment_specs"
 """The key of a directory's metadata where EnvLogger itself puts the specs of the environment."""
 TAKEN: Final = frozenset((*DECLARED_FIELDS, *FLAGS, STEP_INDEX, TIME_NS, CUSTOM_DATA, EXTRA))
@@ -120,7 +120,7 @@ class EnvLoggerReader(PartReader):
                 data = reader.read_record()
                 if data is not None and reader.last_position == position:
                     return _parsed(data, f"{shard / METADATA_OF_EPISODES}")
-        except (OSError, ValueError):  # a position beyond the end, or what is there is no message
+        except (OSError, ValueError):  # a position beyond the end, or without a valid message
             pass
         self.losses.append(Loss("metadata", "the index of a shard names metadata that are not there"))
         return None
@@ -152,7 +152,7 @@ def _dict_at(content: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _spec(extra: Mapping[str, Any], path: Path) -> specs.Dict:
-    """The declared fields, where they were written down."""
+    """The declared fields, if they are in the metadata."""
     text = extra.get("spec")
     if not isinstance(text, str):
         return specs.Dict({})
@@ -193,16 +193,16 @@ def _episode(data: Sequence[bytes], stored: StoredEpisode, about: Value, layouts
 
     try:
         observed, acted = _columns(layouts.stretches(data))
-    except (OtherLayoutError, FormatError):  # decoding a broken step by itself names it
+    except (OtherLayoutError, FormatError):  # decoding step by step gives an error that names the damaged one
         return episode_of([record(step) for step in range(len(data))], about)
     return _with_metadata(observed, acted, record(len(data) - 1), about)
 
 
 def _columns(stretches: Sequence[Stretch]) -> tuple[Rows, Rows]:
-    """The two sides of an episode; an action stands with the observation that it was applied to.
+    """The two sides of an episode; an action is in the row of the observation that it was applied to.
 
     Raises:
-      OtherLayoutError: something in the steps makes no column.
+      OtherLayoutError: some values cannot form columns.
     """
     observed, acted = _Parts(), _Parts()
     row = 0
@@ -232,7 +232,7 @@ def _columns(stretches: Sequence[Stretch]) -> tuple[Rows, Rows]:
 
 
 def _fields_of(stretch: Stretch, custom: Node) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The columns of what `step_fn` returned, as fields of the observation, and of the action that led to it."""
+    """The columns of the results of `step_fn`, as fields of the observation side and of the action side."""
     if isinstance(custom, Constant):
         sides = fields_of(custom.value)
         return tuple({name: repeated(each, len(stretch)) for name, each in side.items()} for side in sides)  # type: ignore[return-value]  # two
@@ -293,7 +293,7 @@ def _record(data: bytes, shard: Path, number: int) -> Record:
 
 
 def episode_of(records: Sequence[Record], about: Value) -> ForeignEpisode:
-    """An episode in the alignment of RLDS: an action stands with the observation that it was applied to.
+    """An episode in the alignment of RLDS: an action is in the row of the observation that it was applied to.
 
     Args:
       records: from a first step on.
@@ -347,7 +347,7 @@ def _ended(episode: ForeignEpisode, stored: Any) -> ForeignEpisode:
 
 
 def fields_of(custom: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Splits what `step_fn` returned into fields of the observation, and fields of the action that led to it."""
+    """Splits the result of `step_fn` into fields of the observation side, and fields of the action side."""
     return _fields(recordable(custom))
 
 
@@ -370,6 +370,6 @@ def _are_fields(names: Sequence[Any]) -> bool:
 
 
 def _acted(record: Record) -> dict[str, Any]:
-    """What the action of a record brought; EnvLogger stores an undefined reward or discount as None."""
+    """The reward and discount of a record's action; EnvLogger stores undefined ones as None."""
     row = {ACTION: recordable(record.action), REWARD: recordable(record.reward), DISCOUNT: recordable(record.discount)}
     return {name: value for name, value in row.items() if name == ACTION or value is not None}

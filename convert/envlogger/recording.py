@@ -1,6 +1,6 @@
-"""Reads what EnvLogger recorded, https://github.com/google-deepmind/envlogger, without EnvLogger.
+"""Reads recordings of EnvLogger, https://github.com/google-deepmind/envlogger, without EnvLogger.
 
-A directory holds `metadata.riegeli` and one sub-directory per shard, named by its time; a shard holds the
+A directory has `metadata.riegeli` and one sub-directory per shard, named by its time; a shard has the
 steps of many episodes:
 
     steps.riegeli             one `Data` per step
@@ -9,8 +9,8 @@ steps of many episodes:
     episode_metadata.riegeli  one `Data` per episode that has metadata
 
 Steps keep EnvLogger's own alignment: the action of a record *led to* its observation, so the first record of
-an episode has no action, reward or discount. Only what the index names is read here: an episode that was open
-when its writer died is not in it.
+an episode has no action, reward or discount. This module reads only episodes of the index, which lacks an
+episode that was open when its writer died.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.convert.envlogger_storage_pb2 import Data, Datum
 from rlds_kit.riegeli import RecordReader
 
-# What the codec can store: NumPy arrays and scalars, bool, int, str, bytes, None, and lists, tuples and dicts of them.
+# The types that the codec can store: NumPy arrays and scalars, bool, int, str, bytes, None, and lists, tuples and dicts
+# of them.
 Value = Any
 
 SCALAR_DIM_SIZE: Final = -438
 """The size of the one dimension that marks a scalar."""
 
-# Field -> (how its bytes are laid out, the type of its elements).
+# Field -> (dtype of its bytes, dtype of its elements).
 _PACKED_FIELDS = {
     "float_values": ("<f4", np.float32),
     "double_values": ("<f8", np.float64),
@@ -69,7 +70,7 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """The steps between two resets, with what `episode_fn` returned for them (None if nothing)."""
+    """The steps between two resets, with the result of `episode_fn` for them (None if there is none)."""
 
     metadata: Value
     records: tuple[Record, ...]
@@ -197,7 +198,7 @@ def _read_step(reader: RecordReader, offset: int) -> Record:
 
 
 def decode(data: Data) -> Value:
-    """Return the value that `data` holds, of the type that EnvLogger's own decoder gives it.
+    """Return the value in `data`, of the type that EnvLogger's own decoder returns.
 
     Python integers come back as int, Python floats as numpy.float64, arrays of strings with dtype object.
     None, [], () and {} are stored alike, and so are arrays without elements: all come back as None.
@@ -240,7 +241,7 @@ def _decode_pairs(pairs: Iterable[Data]) -> dict[Value, Value]:
             case (key, value):
                 try:
                     entries[key] = value
-                except TypeError as error:  # a tuple may hold what has no hash
+                except TypeError as error:  # a tuple may contain unhashable values
                     raise FormatError(f"an entry of a dict has no key that can be one: {key!r}") from error
             case other:
                 raise FormatError(f"an entry of a dict is not (key, value): {other!r}")
@@ -248,7 +249,7 @@ def _decode_pairs(pairs: Iterable[Data]) -> dict[Value, Value]:
 
 
 def decode_datum(datum: Datum) -> Value:
-    """Return the array or scalar that `datum` holds, None if it has no elements.
+    """Return the array or scalar in `datum`, None if it has no elements.
 
     Raises:
         FormatError: the elements do not fill the shape, or are of a kind that EnvLogger does not write.

@@ -34,8 +34,8 @@ class StoredEpisode:
       shard: directory of the shard.
       number: of its first step in the shard.
       position: of that step's record.
-      steps: so many records belong to it.
-      about: position of its metadata; None: the index knows of none.
+      steps: number of its records.
+      about: position of its metadata; None: there are none in the index.
     """
 
     shard: Path
@@ -51,7 +51,7 @@ class Scan:
 
     Attributes:
       episodes: in order.
-      losses: steps and metadata that belong to none of them.
+      losses: steps and metadata that belong to no episode.
       truncated: names of shards whose last chunk is cut off.
       decoded: bytes of all steps, in stretches.
     """
@@ -142,7 +142,7 @@ class _StepRun:
       count: how many there are.
       nbytes: of their records.
       type: first, mid or last.
-      is_broken: whether damaged bytes stand before them.
+      is_broken: whether there are damaged bytes before them.
     """
 
     number: int
@@ -198,7 +198,7 @@ class _Types:
 
 
 def _type_of(data: bytes, place: str) -> int:
-    """The first part of the first part of a step."""
+    """The first item of the first item of a step."""
     expected = f"{place}: expected ((type, reward, discount, observation), action, data)"
     try:
         step_type = decode(Data.FromString(data).tuple.values[0].tuple.values[0])
@@ -210,20 +210,20 @@ def _type_of(data: bytes, place: str) -> int:
 
 
 def _begun(shard: Path, number: int, position: int, positions: Mapping[int, int]) -> StoredEpisode:
-    """An episode of its first step."""
+    """An episode from its first step."""
     about = positions.get(number, 0)
     return StoredEpisode(shard, number, position, 1, about if about > 0 else None)
 
 
 def _note_missing(shard: Path, steps: int, found: Scan) -> None:
-    """Notes steps that the index of a shard names and that are not there."""
+    """Records steps that are missing although they are in the index of a shard."""
     known = len(_index(shard)[0])
     if known > steps:
         found.losses.append(Loss("episode", f"the index has steps that {STEPS_FILE} has not", known - steps))
 
 
 def _note_metadata(shard: Path, known: int, found: Scan) -> None:
-    """Notes metadata that no index gives to an episode."""
+    """Records metadata that belong to no episode of any index."""
     path = shard / METADATA_OF_EPISODES
     if not path.is_file():
         return
@@ -242,7 +242,7 @@ def _note_damage(shard: Path, regions: Sequence[SkippedRegion], found: Scan, *, 
 
 
 def _index(shard: Path) -> tuple[Sequence[int], Sequence[Sequence[int]]]:
-    """What the index of a shard says, as far as it can be read: where steps are, and where episodes begin."""
+    """The readable part of a shard's index: the positions of steps, and the beginnings of episodes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TruncatedWarning)
         try:

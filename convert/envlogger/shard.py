@@ -17,7 +17,7 @@ NO_METADATA: Final = -1
 
 
 class ShardWriter:
-    """Writes a shard; its index, which EnvLogger opens it by, when it is closed."""
+    """Writes a shard; writes its index, which EnvLogger requires, when it is closed."""
 
     def __init__(self, path: Path) -> None:
         path.mkdir(parents=True)

@@ -1,8 +1,8 @@
 """Writes directories of EnvLogger's, without EnvLogger.
 
-Values that EnvLogger has no place for, and its codec can store, are under the key `rlds_kit` of the metadata that its
-recorder lets every program add: how an episode ended where dm_env cannot represent it, its seed and options, the
-declared specs, and fields of actions.
+Values that EnvLogger cannot represent, but its codec can store, are under the key `rlds_kit` of the metadata, to which
+every program may add: the end of an episode if dm_env cannot represent it, its seed and options, the declared specs,
+and fields of actions.
 """
 
 import json
@@ -47,7 +47,7 @@ _OVER: Final = (EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED)
 
 @dataclass(frozen=True)
 class EncodedEpisode(ForeignEpisode):
-    """An episode as it will be read, with the records that it will be read from.
+    """An episode that EnvLogger can store completely, and its encoded records.
 
     Attributes:
       records: one message for each step.
@@ -147,7 +147,7 @@ def _storable(content: Mapping[str, Any], place: str, losses: list[Loss]) -> dic
 
 
 def _environment_spec(spec: specs.Spec | None) -> Any:
-    """A spec as EnvLogger writes it down; None where dm_env has none such."""
+    """A spec in EnvLogger's form; None if dm_env has no such spec."""
     try:
         return None if spec is None else _spec_content(to_dm_env(spec))
     except SpecError:
@@ -156,7 +156,7 @@ def _environment_spec(spec: specs.Spec | None) -> Any:
 
 def _spec_content(spec: Any) -> Any:
     match spec:
-        case dm_specs.StringArray() | None:  # which EnvLogger would read as an array of numbers
+        case dm_specs.StringArray() | None:  # EnvLogger would read it as an array of numbers
             raise SpecError("dm_env has such a spec, and EnvLogger has not")
         case dm_specs.Array():
             content = {"shape": np.array(spec.shape, np.int64) if spec.shape else None, "dtype": str(spec.dtype)}
@@ -172,7 +172,7 @@ def _spec_content(spec: Any) -> Any:
 
 
 def _discounted(episode: ForeignEpisode) -> Sequence[Row]:
-    """The rows of the actions, with dm_env's discounts where there are none at all: 0 for a terminal step, else 1."""
+    """The rows of the actions, with dm_env's discounts if there are none: 0 for a terminal step, else 1."""
     if any(DISCOUNT in row for row in episode.acted):
         return episode.acted
     last = len(episode.acted) - 1
@@ -202,7 +202,7 @@ def _record(episode: ForeignEpisode, step: int, losses: list[Loss]) -> Data | No
 
 
 def _custom_data(observed: Row, acted: Row, losses: list[Loss]) -> Data:
-    """What `step_fn` would have returned."""
+    """The value that `step_fn` would have returned."""
     own = {name: value for name, value in observed.items() if name != OBSERVATION}
     of_action = {name: value for name, value in acted.items() if name not in ACTED_FIELDS}
     if own.keys() == {CUSTOM_DATA} and not of_action and _is_bare(own[CUSTOM_DATA]):
@@ -218,7 +218,7 @@ def _custom_data(observed: Row, acted: Row, losses: list[Loss]) -> Data:
 
 
 def _is_bare(value: Any) -> bool:
-    """Whether a value that is no dict of fields comes back under the name `CUSTOM_DATA`."""
+    """Whether a value that is no dict of fields is read back under the name `CUSTOM_DATA`."""
     return value is not None and [list(names) for names in fields_of(value)] == [[CUSTOM_DATA], []]
 
 

@@ -18,7 +18,7 @@ class EncodedImages(Sequence[np.ndarray]):
     Args:
       data: PNG or JPEG files.
       shape: height, width and channels, which they must have.
-      place: where they are, for errors.
+      place: of the files, for errors.
     """
 
     def __init__(self, data: Sequence[bytes], shape: tuple[int, ...], place: str) -> None:
@@ -31,7 +31,7 @@ class EncodedImages(Sequence[np.ndarray]):
         """An image `[height, width, channels]`, uint8.
 
         Raises:
-          FormatError: it is none, or of another size, which is checked before it is decoded.
+          FormatError: it is no image, or has another size, which is checked before decoding.
         """
         data = self.data[row]
         if announced_size(data) is None:
@@ -51,7 +51,7 @@ def values_of(column: Any, feature: Feature, place: str) -> Any:
       An array `[rows, *shape]`, a list of text, or `EncodedImages`.
 
     Raises:
-      FormatError: it is not what it is declared as.
+      FormatError: it does not match its declaration.
     """
     if column.null_count:
         raise FormatError(f"{place}: expected a value in every row, but {column.null_count} have none")
@@ -107,7 +107,7 @@ def _array(column: Any, feature: Feature, place: str) -> np.ndarray:
 
 
 def require_lengths(kind: Any, feature: Feature, place: str) -> None:
-    """Makes sure that lists of a fixed length have the one that is declared, before any of them is read.
+    """Checks that lists of a fixed length have the declared one, before any of them is read.
 
     Args:
       kind: type of the column.
@@ -137,7 +137,7 @@ def _is_listed(values: Any) -> bool:
 
 
 def arrow_type(feature: Feature) -> Any:
-    """The type of a column that LeRobot makes of a feature."""
+    """The type that LeRobot uses for the column of a feature."""
     pa = parquet.library()
     if feature.dtype == IMAGE:
         return pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -157,9 +157,9 @@ def arrow_array(values: Any, feature: Feature) -> Any:
     """The column of a feature.
 
     Args:
-      values: an array `[rows, *shape]`, with as many elements as it has with the shape of the feature; a list of text;
+      values: an array `[rows, *shape]`, whose shape has as many elements as that of the feature; a list of text;
         or images `[rows, height, width, channels]`.
-      feature: what to make of them.
+      feature: of the column.
     """
     pa = parquet.library()
     kind = arrow_type(feature)
@@ -180,7 +180,7 @@ def arrow_array(values: Any, feature: Feature) -> Any:
 
 
 def hugging_face_type(feature: Feature) -> dict[str, Any]:
-    """How the library `datasets` describes the column."""
+    """The description of the column for the library `datasets`."""
     if feature.dtype == IMAGE:
         return {"_type": "Image"}
     value = {"dtype": feature.dtype, "_type": "Value"}

@@ -1,7 +1,7 @@
 """The files of rlds_kit in a LeRobot dataset: `meta/rlds_kit.json`, and a column of `meta/episodes`.
 
-LeRobot reads neither. The file lists the fields of steps the features were made of, and contains the specs and what is
-known of the dataset; the column holds what is known of an episode, and its final observation.
+LeRobot reads neither. The file lists the fields of steps that features were made from, and contains the specs and
+the metadata of the dataset; the column contains the metadata of an episode, and its final observation.
 """
 
 import base64
@@ -43,11 +43,11 @@ _WRONG: Final = (
 
 @dataclass(frozen=True)
 class FieldNote:
-    """What a feature was made of.
+    """The origin of a feature.
 
     Attributes:
       place: of its values in a step.
-      dtype: as NumPy names it, with byte order; "" of text.
+      dtype: NumPy's name, with byte order; "" for text.
       shape: of one value.
     """
 
@@ -62,11 +62,11 @@ class Extra:
 
     Attributes:
       fields: by feature.
-      implied: features that the source does not have.
-      spec: the declared fields; None where nothing is known of them.
+      implied: features that the source lacks.
+      spec: the declared fields; None if unknown.
       about: name, description, citation and licence.
       metadata: of the dataset.
-      environment: that the episodes come from.
+      environment: of the episodes.
     """
 
     fields: Mapping[str, FieldNote] = field(default_factory=dict)
@@ -100,10 +100,10 @@ def write_extra(directory: Path, extra: Extra) -> None:
 
 
 def read_extra(directory: Path) -> Extra:
-    """Reads the file; without one, nothing is known.
+    """Reads the file; returns empty content if there is none.
 
     Raises:
-      FormatError: it is not what it should be.
+      FormatError: it is invalid.
     """
     path = directory / FILE
     if not path.is_file():
@@ -140,8 +140,8 @@ def episode_note(episode: ForeignEpisode, final: Mapping[str, Any] | None) -> by
     """The column's value for an episode.
 
     Args:
-      episode: whose values, except the steps, are stored.
-      final: what was observed after the last action; None if it is missing.
+      episode: its values except the steps are stored.
+      final: the observation after the last action; None if it is missing.
     """
     return packed(
         {
@@ -172,10 +172,10 @@ class EpisodeNote:
 
 
 def read_episode_note(data: bytes, place: str) -> EpisodeNote:
-    """Reads what `episode_note` returned.
+    """Reads a value that `episode_note` returned.
 
     Raises:
-      FormatError: it is not that.
+      FormatError: it is invalid.
     """
     try:
         content = unpacked(data)
@@ -192,10 +192,10 @@ def packed(content: Any) -> bytes:
 
 
 def unpacked(data: bytes) -> Any:
-    """Unpacks what `packed` returned.
+    """Unpacks a value that `packed` returned.
 
     Raises:
-      ValueError, DecodeError, ZstdError: it is not that, or far larger than it can be.
+      ValueError, DecodeError, ZstdError: it is invalid, or its claimed size is impossible.
     """
     size = zstandard.frame_content_size(data)
     if not 0 <= size <= _LARGEST:

@@ -1,4 +1,4 @@
-"""Writes the Parquet files of a LeRobot dataset, in chunks of at most so many files of about so many bytes."""
+"""Writes the Parquet files of a LeRobot dataset, in chunks with a limited number of files of limited size."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -17,8 +17,8 @@ class RolledFiles:
       directory: of the dataset.
       template: of their paths, with `chunk_index` and `file_index`.
       schema: of their columns.
-      dictionary: columns of few different values. Of floats there must be none: equal numbers share an entry, so that
-        the bits of NaN would be lost.
+      dictionary: columns of few different values, none of them floats: equal numbers share an entry, so the bits of NaN
+        would be lost.
 
     Attributes:
       chunk: that the next rows go to.
@@ -33,7 +33,7 @@ class RolledFiles:
         self._writer: Any = None
 
     def write(self, table: Any) -> tuple[int, int]:
-        """Writes rows that belong together, as one row group. Gives the chunk and file they are in."""
+        """Writes rows as one row group, in one file. Returns the numbers of the chunk and the file."""
         if self._writer is not None and self._is_full(len(table)):
             self._end()
             self.chunk, self.file = divmod(self.chunk * CHUNK_FILES + self.file + 1, CHUNK_FILES)
@@ -50,7 +50,7 @@ class RolledFiles:
         self._end()
 
     def _is_full(self, rows: int) -> bool:
-        """Whether rows as large as those before would make the file too large, as LeRobot decides it."""
+        """Whether rows as large as the previous ones would make the file too large, by LeRobot's rule."""
         size = self._sink.tell()
         return bool(size + rows * size / max(1, self._rows) >= FILE_MEGABYTES * _MEGABYTE)
 

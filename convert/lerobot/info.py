@@ -36,9 +36,9 @@ class Feature:
 
     Attributes:
       name: its column, or the folder of its videos.
-      dtype: of its values, or "image", "video", "string", or something that is not known here.
-      shape: of one value as it is declared; of images as they are decoded: height, width, channels.
-      is_depth: whether it is a depth map, which is stored quantised or as other files than PNG.
+      dtype: of its values, or "image", "video", "string", or an unknown one.
+      shape: of one value as declared; of images as decoded: height, width, channels.
+      is_depth: whether it is a depth map, which is quantised, or stored in other files than PNG.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Info:
     """The content of `meta/info.json`.
 
     Attributes:
-      fps: frames a second.
+      fps: frames per second.
       features: by name.
       content: all of it.
     """
@@ -69,7 +69,7 @@ class Info:
           **places: chunk_index, file_index and, of videos, video_key.
 
         Raises:
-          FormatError: the template names anything else, or leads out of the directory.
+          FormatError: the template has other names, or leads out of the directory.
         """
         template = self.content.get(kind)
         if not isinstance(template, str):
@@ -92,7 +92,7 @@ def read_info(directory: Path) -> Info:
     """Reads `meta/info.json`.
 
     Raises:
-      FormatError: it is not that of a LeRobot dataset of version 3, or claims what cannot be.
+      FormatError: it is not that of a LeRobot dataset of version 3, or has impossible values.
     """
     path = directory / INFO
     content = read_json(path)
@@ -115,7 +115,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """An object of JSON.
 
     Raises:
-      FormatError: the file is none.
+      FormatError: the file is not a JSON object.
     """
     if not path.is_file():
         raise FormatError(f"{path}: expected a file of JSON, but there is none")

@@ -1,8 +1,8 @@
 """Which field of a step a feature of LeRobot is, and back.
 
 LeRobot's features have flat names: `observation.images.top` is `observation["images"]["top"]` here. A frame is a step:
-its observation and the action that was done in it. What begins with `next.` came of that action, so it belongs to the
-same step: `next.reward` is the reward, and `next.done` says whether the episode was over after it.
+its observation and its action. Names that begin with `next.` are results of that action, so they belong to the same
+step: `next.reward` is the reward, and `next.done` states whether the episode ended after it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ PREFIXES: Final = {OBSERVATION: OBSERVATION, ACTION: ACTION, NEXT_REWARD: REWARD
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The field of a step, and the place in its nest, where a value is.
+    """The field of a step and the place in its nest that contain a value.
 
     Attributes:
       field: of the step.
@@ -60,7 +60,7 @@ TASK_PLACES: Final = (
 def places_of(names: Iterable[str]) -> dict[str, Place]:
     """Finds the places of features: dots in their names nest those of observation, action and reward.
 
-    Where a name would be a value and a nest of others at once, the names below a prefix stay flat.
+    If a prefix were a value and a nest at once, the names below it stay flat.
 
     >>> places_of(["observation.images.top", "next.done"])["observation.images.top"]
     Place(field='observation', keys=('images', 'top'))
@@ -87,7 +87,7 @@ def places_of(names: Iterable[str]) -> dict[str, Place]:
 
 
 def name_of(place: Place, taken: Iterable[str]) -> str:
-    """The name of a feature for a value, another one than those that are taken."""
+    """A name of a feature for a value, different from all used names."""
     prefix = NEXT_REWARD if place.field == REWARD else place.field
     name = ".".join((prefix, *map(str, place.keys))).replace("/", "_")
     taken, made, number = set(taken), name, 2
@@ -97,7 +97,7 @@ def name_of(place: Place, taken: Iterable[str]) -> str:
 
 
 def nested(values: Mapping[Place, Any]) -> dict[str, Any]:
-    """Values in the fields and nests where they stand; indexes make tuples."""
+    """The nested fields of values by their places; indexes make tuples."""
     root: dict[Any, Any] = {}
     for place, value in values.items():
         *keys, own = place.path

@@ -1,9 +1,9 @@
 """Reads LeRobot datasets of version 3, https://huggingface.co/docs/lerobot/lerobot-dataset-v3, without LeRobot.
 
-A frame is a step: its observation, the action that was done in it, and what came of that (`next.reward`, `next.done`).
-LeRobot does not record what was observed after the last action, so that is missing. An episode whose last frame says
-`next.truncated` was cut off; one whose last frame says `next.done` has ended, as LeRobot's own replay buffer takes it;
-of any other, nothing states that the environment ended it.
+A frame is a step: its observation, its action, and the results of the action (`next.reward`, `next.done`). LeRobot does
+not record the observation after the last action, so that is missing. An episode whose last frame has `next.truncated`
+is truncated; one whose last frame has `next.done` is terminated, as in LeRobot's own replay buffer; for any other,
+nothing states that the environment ended it.
 """
 
 import functools
@@ -108,20 +108,20 @@ class LeRobotReader(PartReader):
         return found
 
     def _cursor(self, path: str, columns: list[str], begin: int = 0) -> parquet.RowCursor:
-        """The frames of a file from one on, or a little before; lists in it have the lengths that are declared."""
+        """The frames of a file from a given one, or shortly before it; checks that lists have the declared lengths."""
         cursor = parquet.RowCursor(self._path / path, columns, begin)
         for name in columns:
             require_lengths(cursor.schema.field(name).type, self._info.features[name], f"{path}, {name}")
         return cursor
 
     def _require_room(self, cursor: parquet.RowCursor, length: int) -> None:
-        """Refuses an episode that would be far larger in memory than its file can store."""
+        """Raises an error for an episode that claims to be larger than its file can contain."""
         kinds = [each for each in self._info.features.values() if each.dtype in DTYPES]
         width = sum(math.prod(each.shape) * np.dtype(each.dtype).itemsize for each in kinds)
         require_plausible(length * width, cursor.path.stat().st_size, str(cursor.path))
 
     def _texts(self, file: str) -> dict[int, str]:
-        """Texts by their numbers, of tasks or parts of them."""
+        """Texts of tasks, or of parts of them, by their numbers."""
         path = self._path / file
         if file == SUBTASKS and not path.is_file():
             return {}
@@ -171,7 +171,7 @@ class LeRobotReader(PartReader):
         return sum(parquet.opened(path).metadata.num_rows for path in self._files)
 
     def _lossy(self) -> dict[str, str]:
-        """What was lost when the dataset was made, as far as its first episode shows it."""
+        """Losses from the creation of the dataset, as far as its first episode shows them."""
         found = lossy_of(self.metadata)
         row = next(self._rows(), None)
         visual = [each for each in self._features.values() if each.dtype in (IMAGE, VIDEO)]
@@ -276,7 +276,7 @@ class LeRobotReader(PartReader):
         )
 
     def _require_numbers(self, row: Mapping[str, Any], stored: Mapping[str, Any], place: str) -> None:
-        """Refuses frames of another episode, and those that are not where the table of episodes has them."""
+        """Raises an error for frames of another episode, and for frames that contradict the table of episodes."""
         begin = row["dataset_from_index"]
         expected = {names.EPISODE_INDEX: row["episode_index"], names.INDEX: begin + np.arange(row["length"])}
         for name, each in expected.items():
@@ -298,7 +298,7 @@ class LeRobotReader(PartReader):
             raise FormatError(f"{place}: expected a task in {TASKS} for the number {error}") from error
 
     def _restored(self, name: str, values: Any, place: str) -> Any:
-        """Values in the dtype and shape of what they were made of; scalars where LeRobot has lists of one."""
+        """Values in the dtype and shape of their origin; scalars for LeRobot's lists of one element."""
         note = self._extra.fields.get(name)
         if isinstance(values, list):
             return values

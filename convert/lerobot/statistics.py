@@ -1,7 +1,7 @@
-"""The statistics that LeRobot normalises with, of each feature: by episode in `meta/episodes`, of all in `stats.json`.
+"""The statistics of each feature, for LeRobot's normalisation: by episode in `meta/episodes`, of all in `stats.json`.
 
-Numbers have them for each element of their last dimension. Images have them for each channel, between 0 and 1, of at
-most a hundred frames of an episode, thinned out to about 150 pixels a side, as LeRobot itself computes them.
+For numbers, they are computed for each element of the last dimension. For images, they are computed for each channel,
+between 0 and 1, from at most a hundred frames of an episode, subsampled to about 150 pixels per side, as in LeRobot.
 """
 
 from typing import Any, Final
@@ -15,7 +15,7 @@ QUANTILES: Final = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99
 _MOST_FRAMES: Final = 100
 _PIXELS: Final = 150
 _MOST_SKETCHES: Final = 64
-"""Elements of a value up to which quantiles are worth their memory."""
+"""Maximum elements of a value for which quantiles are computed; more would take too much memory."""
 
 
 def statistics_of(values: Any, feature: Feature) -> FieldStatistics | None:
@@ -23,7 +23,7 @@ def statistics_of(values: Any, feature: Feature) -> FieldStatistics | None:
 
     Args:
       values: an array `[frames, *shape]`, images included.
-      feature: what it is.
+      feature: of the values.
     """
     if feature.dtype == TEXT:
         return None

@@ -10,9 +10,9 @@ from rlds_kit.base.errors import FormatError, RldsKitError
 from rlds_kit.base.extras import needs
 
 LOSSLESS: Final = frozenset(("apng", "ffv1", "ffvhuff", "huffyuv", "magicyuv", "png", "qtrle", "rawvideo", "utvideo"))
-"""Codecs that keep every value, of those that LeRobot's tools can be made to write."""
+"""The lossless codecs among those that LeRobot's tools can write."""
 LOSSLESS_COLOURS: Final = frozenset(("rgb24", "bgr24", "rgb0", "bgr0", "0rgb", "0bgr", "gbrp", "gray"))
-"""Layouts of pixels that 8 bits of each colour survive."""
+"""Layouts of pixels that represent 8 bits of each colour without loss."""
 _MOST_PIXELS: Final = 1 << 26
 
 
@@ -28,7 +28,7 @@ def library() -> Any:
 
 
 def coding(path: Path) -> str | None:
-    """How a video was coded, if something was lost by that; None if nothing was.
+    """The codec of a video if it is lossy; else None.
 
     Raises:
       FormatError: it is no video.
@@ -43,15 +43,15 @@ def coding(path: Path) -> str | None:
 
 
 class VideoFrames(Sequence[np.ndarray]):
-    """The frames of a video that are shown at given times.
+    """The frames of a video at given times.
 
     Decoding goes forward; reading an earlier row starts from the beginning. One frame at a time is in memory.
 
     Args:
       path: of the video.
       times: `[rows]` float64, seconds since the begin of the file.
-      tolerance: seconds that a frame may be shown earlier or later; less than half the time of a frame, so that no
-        other one can be meant.
+      tolerance: maximum difference in seconds; less than half the duration of a frame, so that the frame is
+        unambiguous.
       shape: height, width and channels, 1 or 3.
     """
 
@@ -85,8 +85,8 @@ class VideoFrames(Sequence[np.ndarray]):
         return self._pixels
 
     def _from(self, time: float) -> Iterator[tuple[float, Any]]:
-        """The frames from one that is not after a time, each with its own."""
-        for begin in (time, None):  # where the index of a file is wrong, seeking may go too far
+        """The frames from one that is not after a time, each with its own time."""
+        for begin in (time, None):  # if the index of a file is wrong, seeking may go too far
             frames = _frames(self._path, begin, self.shape)
             first = next(frames, None)
             if first is not None and (begin is None or first[0] <= time + self._tolerance):

@@ -1,7 +1,7 @@
 """Writes LeRobot datasets of version 3, images lossless as PNG, without LeRobot.
 
 A frame is a step with an action. Values that LeRobot cannot store are in files that it does not read: see
-`rlds_kit.convert.lerobot.extra`. The features are those of the first episode, for every file has the same columns.
+`rlds_kit.convert.lerobot.extra`. The features are those of the first episode, because all files have the same columns.
 """
 
 import json
@@ -44,7 +44,7 @@ _OTHERS: Final = "other episodes than the first have it, and every frame needs t
 
 @dataclass(frozen=True)
 class _Column:
-    """A feature and what it was made of."""
+    """A feature and its origin."""
 
     feature: Feature
     note: FieldNote
@@ -107,7 +107,7 @@ class LeRobotWriter:
         return replace(episode, observed=Rows(observed, count + len(final)), acted=Rows(acted, count))
 
     def _features(self, leaves: Mapping[Place, Any]) -> tuple[dict[Place, _Column], list[Feature]]:
-        """The features of the dataset: those that the first episode has, and those that every dataset has."""
+        """The features of the dataset: those of the first episode, and those of every LeRobot dataset."""
         found: dict[Place, _Column] = {}
         taken: set[str] = set(names.OWN)
         texts = {place for place, values in leaves.items() if _kind(values)[0] == ""}
@@ -133,7 +133,7 @@ class LeRobotWriter:
             raise TypeError("expected an episode as `fit` returns it")
         count = len(episode.acted)
         flat = {**_flat(episode.observed.columns), **_flat(episode.acted.columns)}
-        places = _flat(names.nested({place: place for place in self._columns}))  # items of tuples may have moved up
+        places = _flat(names.nested({place: place for place in self._columns}))  # numbers in tuples may change
         values = {self._columns[place].feature.name: flat[path] for path, place in places.items()}
         tasks = values.pop(names.TASK_INDEX, [_NO_TASK] * count)[:count]
         values = {name: each[:count] for name, each in values.items()}
@@ -149,7 +149,7 @@ class LeRobotWriter:
         self._frames += count
 
     def _numbers(self, episode: ForeignEpisode, count: int, tasks: Sequence[str]) -> dict[str, np.ndarray]:
-        """The features that LeRobot makes by itself; of the flags, what the end of the episode says."""
+        """The features that LeRobot computes itself, and the flags that represent the end of the episode."""
         frames = np.arange(count)
         is_over = episode.end in (EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED)
         return {
@@ -218,7 +218,7 @@ class LeRobotWriter:
         self._table = RolledFiles(self._path, EPISODES_PATH, _episodes_schema(row), [])
 
     def _fitted_spec(self) -> specs.Dict:
-        """The spec of the source without fields without any stored value."""
+        """The spec of the source, without fields that have no stored value."""
         fitted = {str(place) for place in self._columns or ()}
         return spec_without(self._source.spec, self._lost - fitted)
 
@@ -243,7 +243,7 @@ class LeRobotWriter:
         }
 
     def _write_tasks(self) -> None:
-        """The table of tasks, of which pandas takes the texts for its index."""
+        """The table of tasks; their texts are its index in pandas."""
         pa = parquet.library()
         index = "__index_level_0__"
         described_index = {"name": None, "field_name": index, "pandas_type": "unicode", "numpy_type": "object"}
@@ -259,7 +259,7 @@ class LeRobotWriter:
 
 
 def _leaves(rows: Sequence[Row], count: int, losses: list[Loss]) -> dict[Place, Any]:
-    """The columns of rows, each an array or a list of text, and what of them is none."""
+    """The columns of rows, each an array or a list of text; and the values that cannot be in columns."""
     found: dict[Place, list[Any]] = defaultdict(list)
     for row in rows:
         for name, value in row.items():
@@ -293,7 +293,7 @@ def _stacked(values: Sequence[Any]) -> np.ndarray | list[str] | str:
     for what in ("dtype", "shape"):
         if len({getattr(each, what) for each in arrays}) > 1:
             return f"values differ in {what}"
-    return np.stack(arrays).astype(arrays[0].dtype, copy=False)  # stacking makes native byte order
+    return np.stack(arrays).astype(arrays[0].dtype, copy=False)  # stacking converts to native byte order
 
 
 def _flat_value(value: Any, keys: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -340,7 +340,7 @@ def _feature(name: str, dtype: str, shape: tuple[int, ...]) -> Feature:
 
 
 def _described(feature: Feature, known: Any) -> dict[str, Any]:
-    """A feature for `meta/info.json`, with the names of its elements where they are known from before."""
+    """A feature for `meta/info.json`, with the names of its elements if the source has them."""
     shape = list(feature.shape)
     if feature.dtype == IMAGE:
         return {"dtype": IMAGE, "shape": shape, "names": ["height", "width", "channels"]}
@@ -355,7 +355,7 @@ def _is_json(value: Any) -> bool:
 
 
 def _with_final(leaves: Mapping[Place, Any], final: Row, losses: list[Loss]) -> dict[Place, Any]:
-    """The columns with the values of the final observation at their ends."""
+    """The columns with the values of the final observation appended."""
     last = {(name, *keys): leaf for name, value in final.items() for keys, leaf in _flat_value(value)}
     fields = {place.field for place in leaves if place.path not in last}
     extended = dict(leaves)
@@ -378,7 +378,7 @@ def _flat(columns: Mapping[str, Any]) -> dict[tuple[str | int, ...], Any]:
 
 
 def _joined(column: np.ndarray, end: Any) -> np.ndarray:
-    """Both, in the byte order of the column."""
+    """Concatenates both, in the byte order of the column."""
     return np.concatenate([column, end]).astype(column.dtype, copy=False)
 
 

@@ -1,8 +1,8 @@
 """Minari's storages in Arrow and Parquet: a directory for each episode, with a table and a `metadata.json`.
 
-The table has a row for each observation; actions, rewards and flags of the last row are filler. Elements of arrays are
-lists of fixed size, and spaces and infos in each other are structs. Minari reads a file as one batch, which with its
-pyarrow ends after 131,072 rows.
+The table has a row for each observation; actions, rewards and flags of the last row are placeholders. Elements of
+arrays are lists of fixed size, and nested spaces and infos are structs. Minari reads a file as one batch, which with
+its pyarrow ends after 131,072 rows.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ class ArrowReader:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Callable[[str], StoredEpisode]]:
-        """Opens nothing: every episode has a file of its own."""
+        """Opens nothing: every episode has its own file."""
         yield self._read
 
     def table(self, path: Path) -> Any:
@@ -118,7 +118,7 @@ class ArrowWriter:
         parquet.library()
 
     def unfit(self, column: Any) -> str | None:
-        """Arrow has numbers of fewer kinds than NumPy, and lists of no elements have no length."""
+        """Arrow has fewer types of numbers than NumPy, and does not store the length of lists without elements."""
         if isinstance(column, np.ndarray):
             if column.dtype.kind not in _NUMBERS or not column.dtype.isnative:
                 return f"Arrow has no {column.dtype}"
@@ -170,7 +170,7 @@ class ParquetWriter(ArrowWriter):
 
 
 def _array(column: Any) -> Any:
-    """A column of a table in one piece."""
+    """A column of a table as one chunk."""
     pa, chunks = parquet.library(), column.chunks
     return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks or [pa.array([], column.type)])
 
@@ -179,7 +179,7 @@ def _numbers(array: Any, shape: Sequence[int] = ()) -> np.ndarray:
     """`[rows, *shape]` of an array of numbers, or of lists of numbers that are all of one length.
 
     Raises:
-      FormatError: it is of something else, or has nulls.
+      FormatError: it has other values, or nulls.
     """
     types = parquet.library().types
     rows, depth = len(array), 0
@@ -248,7 +248,7 @@ def _column(column: Any) -> Any:
 
 
 def _lists(column: np.ndarray) -> Any:
-    """`[rows, ...]` as one list of fixed size a row."""
+    """`[rows, ...]` as one list of fixed size per row."""
     pa = parquet.library()
     flat = np.ascontiguousarray(column).reshape(len(column), -1)
     return pa.FixedSizeListArray.from_arrays(pa.array(flat.reshape(-1)), flat.shape[1])
@@ -271,7 +271,7 @@ def _encoded_infos(infos: Mapping[str, Any]) -> Any:
 
 
 def _padded(array: Any) -> Any:
-    """One row more: of zeros, or of nulls where there are none."""
+    """Appends a row of zeros, or of nulls if there is no zero."""
     pa = parquet.library()
     return pa.concat_arrays([array, _filler(array.type)])
 

@@ -1,4 +1,4 @@
-"""Rows as the columns that Minari stores: one array, or list of text, for each leaf."""
+"""Converts rows to the columns that Minari stores: one array, or list of text, for each leaf."""
 
 import json
 from collections import defaultdict
@@ -21,8 +21,8 @@ def column(values: Sequence[Any], space: Space, place: str) -> Any:
     """The values of a field in the nest of its space.
 
     Raises:
-      ConversionError: they are no column: they differ in dtype or shape, are no numbers or text, or have other parts
-        than the space.
+      ConversionError: they cannot form columns: they differ in dtype or shape, are no numbers or text, or have other
+        parts than the space.
     """
     if isinstance(space, spaces.Dict):
         if any(each.keys() != space.spaces.keys() for each in values):
@@ -39,11 +39,11 @@ def column(values: Sequence[Any], space: Space, place: str) -> Any:
 
 
 def uniform(values: Sequence[Any], dtype: Any = None) -> tuple[Any, str]:
-    """The values as one array or list of text, or None and why that is impossible.
+    """The values as one array or list of text; or None, and the reason why that is impossible.
 
     Args:
       values: of one leaf.
-      dtype: that they may be cast to where that changes none of them and they have no common one.
+      dtype: to cast them to if they have no common one, and if that changes none of them.
 
     >>> uniform([1, 2])
     (array([1, 2]), '')
@@ -81,15 +81,15 @@ def _cast(array: np.ndarray, dtype: Any) -> np.ndarray | None:
 
 
 def leaves(rows: Sequence[Any], name: str, unfit: Callable[[Any], str | None]) -> tuple[dict[str, Any], list[Loss]]:
-    """The columns of dicts, and what of them is no column.
+    """The columns of dicts, and the losses.
 
     Args:
-      rows: a dict for each step, empty where a step has none.
+      rows: a dict for each step, empty for a step without one.
       name: of the field, for the losses.
-      unfit: why a column cannot be stored.
+      unfit: returns the reason why a column cannot be stored.
 
     Returns:
-      A nest of columns, without those that are lost.
+      A nest of columns, without the lost ones.
     """
     found: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
     for row in rows:
@@ -116,7 +116,7 @@ def leaves(rows: Sequence[Any], name: str, unfit: Callable[[Any], str | None]) -
 
 
 def _flat(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """What is in a dict. An empty one means nothing as the whole, and is a value of its own in another."""
+    """The items of a dict. An empty dict is no value if it is the whole, but a value if it is nested in another one."""
     if isinstance(value, Mapping) and (value or not path):
         for key, each in value.items():
             yield from _flat(each, (*path, key))
@@ -125,12 +125,12 @@ def _flat(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, .
 
 
 def is_name(key: Any) -> bool:
-    """Whether Minari can name a column so, in every storage."""
+    """Whether every storage of Minari accepts a name for a column."""
     return isinstance(key, str) and "/" not in key and key not in ("", ".") and _is_plain(key)
 
 
 def attributes(nest: Mapping[Any, Any], name: str, prefix: str = "") -> tuple[dict[str, Any], list[Loss]]:
-    """The entries of a dict as attributes of HDF5, whose names are paths, and what of them is none."""
+    """The entries of a dict as attributes of HDF5, whose names are paths; and the losses."""
     found: dict[str, Any] = {}
     losses: list[Loss] = []
     for key, value in nest.items():
@@ -150,7 +150,7 @@ def attributes(nest: Mapping[Any, Any], name: str, prefix: str = "") -> tuple[di
 
 
 def in_json(content: Mapping[Any, Any], place: str) -> tuple[dict[str, Any], list[Loss]]:
-    """What JSON, as Python reads it, says exactly, and what of it is lost.
+    """The values that JSON, as Python reads it, represents exactly; and the losses.
 
     >>> in_json({"a": {"b": np.float64(1.5), "c": (1,)}}, "options")
     ({'a': {'b': 1.5}}, [Loss(field='options/a/c', reason='JSON cannot represent it exactly', values=1)])
@@ -188,15 +188,15 @@ def _unfit(value: Any) -> str | None:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether HDF5 gives a text back as it is."""
+    """Whether HDF5 returns a text unchanged."""
     return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def unflattened(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """A nest, of names with slashes, which are paths.
+    """A nest from names that are paths with slashes.
 
     Raises:
-      ValueError: one of them is a value and has others below it.
+      ValueError: a path of a value is also a prefix of other paths.
 
     >>> unflattened({"a/b": 1, "a/c": 2})
     {'a': {'b': 1, 'c': 2}}
@@ -208,7 +208,7 @@ def unflattened(attributes: Mapping[str, Any]) -> dict[str, Any]:
         for group in groups:
             below = inner.setdefault(group, {})
             if not isinstance(below, dict):
-                raise ValueError(f"expected attributes by name, got {group} and {path}")  # noqa: TRY004  of a file
+                raise ValueError(f"expected attributes by name, got {group} and {path}")  # noqa: TRY004  a bad file
             inner = below
         if own in inner:
             raise ValueError(f"expected attributes by name, got {path} and others below it")

@@ -94,7 +94,7 @@ class Hdf5Writer:
         self._file = hdf5.library().File(directory / MAIN_FILE, "w", track_order=True)
 
     def unfit(self, _column: Any) -> str | None:
-        """Holds every column that is one."""
+        """HDF5 can store every column."""
         return None
 
     def attributes(self, content: Mapping[str, Any], place: str) -> tuple[dict[str, Any], list[Loss]]:

@@ -1,8 +1,8 @@
 """Reads datasets of Minari, https://minari.farama.org/content/dataset_standards, without Minari.
 
 An episode has n + 1 `observations` and n `actions`, `rewards`, `terminations` and `truncations`. `infos` have n + 1
-values, the first of which came with the reset; where they have n, each stands with its action, as `step_info`.
-Gymnasium has no discounts: 0.0 is read where `terminations` is true and 1.0 elsewhere, as this library records it.
+values, the first of which is that of the reset; if they have n, each belongs to an action, and becomes `step_info`.
+Gymnasium has no discounts: the reader returns 0.0 where `terminations` is true and 1.0 elsewhere, as our loggers do.
 """
 
 import json
@@ -35,7 +35,7 @@ from rlds_kit.spec.from_gymnasium import from_gymnasium
 from rlds_kit.storage.array_rows import length_of
 
 EXTRA: Final = "rlds_kit"
-"""The key of metadata.json where this library keeps what Minari has no place for."""
+"""The key of metadata.json where this library stores data that Minari has no place for."""
 STEP_INFO: Final = "step_info"
 FLAG_FIELDS: Final = {"terminations": f"{RECORDED}terminations", "truncations": f"{RECORDED}truncations"}
 """Fields that hold Minari's flags where they are true before the last step."""
@@ -84,7 +84,7 @@ class MinariReader(PartReader):
         return len(self._storage.names)
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
-        """All alike: how long they are is not known before they are read."""
+        """Equal weights, because the lengths of episodes are unknown before they are read."""
         return [self.size // max(1, len(self))] * len(self)
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
@@ -95,7 +95,7 @@ class MinariReader(PartReader):
                 yield self._episode(stored(name), name)
 
     def _declared(self) -> specs.Dict:
-        """The fields whose values in the first episode have the dtypes of the spaces; Minari does not see to that."""
+        """The fields whose values in the first episode have the dtypes of the spaces, which Minari does not check."""
         declared: dict[str, specs.Spec] = {DISCOUNT: specs.Array((), np.float64, minimum=0, maximum=1)}
         if not len(self):
             return specs.Dict(declared)
@@ -214,7 +214,7 @@ def _fits(column: Any, space: Space) -> bool:
 
 
 def _of_length(infos: Any, length: int) -> Any:
-    """The columns that have so many values, in their nest; None if there are none."""
+    """The nested columns with this number of values; None if there are none."""
     if isinstance(infos, dict):
         chosen = {name: found for name, each in infos.items() if (found := _of_length(each, length)) is not None}
         return chosen or None

@@ -50,7 +50,7 @@ def from_json(text: str) -> Space:
     """The space that Minari stored.
 
     Raises:
-      FormatError: it is none of Minari's.
+      FormatError: it is not a space in Minari's form.
 
     >>> from_json('{"type": "Discrete", "dtype": "int64", "start": 0, "n": 3}')
     Discrete(3)

@@ -1,4 +1,4 @@
-"""What the ways have in common in which Minari stores episodes, https://minari.farama.org/content/dataset_standards."""
+"""The interface of Minari's storages of episodes, https://minari.farama.org/content/dataset_standards."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -22,17 +22,17 @@ _SMALLEST_IMAGE: Final = 32
 
 @dataclass(frozen=True)
 class StoredEpisode:
-    """An episode as Minari has it.
+    """An episode in Minari's form.
 
     Attributes:
-      observations: n + 1 of them: a column, or a dict or tuple of columns as the space is.
+      observations: n + 1 of them: a column, or a dict or tuple of columns like the space.
       actions: n of them.
       rewards: n of them.
       terminations: n of them.
       truncations: n of them.
       infos: columns by name, in nests.
       attributes: of the whole episode: its id, `total_steps`, seed, options and more.
-      unknown: names of data that are none of these.
+      unknown: names of other data.
     """
 
     observations: Any
@@ -57,22 +57,22 @@ class StorageReader(Protocol):
     size: int
 
     def opened(self) -> AbstractContextManager[Callable[[str], StoredEpisode]]:
-        """What reads an episode by its name, while its files are open."""
+        """Yields a function that reads an episode by its name, while the files are open."""
 
 
 class StorageWriter(Protocol):
     """Writes the episodes of a dataset, images lossless.
 
     Attributes:
-      data_format: what Minari calls it.
-      has_step_infos: whether infos may be one for each action, rather than for each observation.
+      data_format: Minari's name of the storage.
+      has_step_infos: whether there may be one info for each action, instead of one for each observation.
     """
 
     data_format: str
     has_step_infos: bool
 
     def unfit(self, column: Any) -> str | None:
-        """Why a column cannot be stored; None if it can."""
+        """The reason why a column cannot be stored; None if it can."""
 
     def attributes(self, content: Mapping[str, Any], place: str) -> tuple[dict[str, Any], list[Loss]]:
         """The attributes of an episode that can be stored, as a nest, and the losses."""
@@ -93,7 +93,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """The content of a file with a JSON object.
 
     Raises:
-      FormatError: it holds something else.
+      FormatError: it has other content.
     """
     try:
         content = json.loads(path.read_text("utf-8"))

@@ -24,7 +24,7 @@ from rlds_kit.convert.rows import Rows
 from rlds_kit.spec.from_gymnasium import to_gymnasium
 
 MINARI_VERSION: Final = "0.5.4"
-"""Whose files these are alike."""
+"""The version of Minari that writes files of this form."""
 _NUMBER: Final = spaces.Box(-np.inf, np.inf, (), np.float64)
 
 
@@ -32,9 +32,9 @@ class MinariWriter:
     """Writes a dataset. A `Writer`.
 
     Args:
-      storage: makes what stores the episodes, in a directory, from the spaces of observation and action.
-      target: what is to be made.
-      source: where it comes from.
+      storage: creates the storage in a directory, from the spaces of observation and action.
+      target: description of the new dataset.
+      source: of the conversion.
     """
 
     def __init__(self, storage: Callable[[Path, Space, Space], StorageWriter], target: Target, source: Reader) -> None:
@@ -187,7 +187,7 @@ def _space(source: Reader, field: str) -> Space:
 
 
 def _description(target: Target, source: Reader, data_format: str) -> dict[str, Any]:
-    """The content of metadata.json, but for what is counted."""
+    """The content of metadata.json, except counts."""
     metadata = dict(source.metadata)
     own = metadata.pop("minari", None)
     if own is not None and not isinstance(own, dict):
@@ -214,7 +214,7 @@ def _description(target: Target, source: Reader, data_format: str) -> dict[str, 
 
 
 def _dataset_id(name: str) -> str:
-    """A name that Minari takes: letters, digits, "-" and "_", with a version at its end."""
+    """A name that Minari accepts: letters, digits, "-" and "_", with a version at its end."""
     plain = re.sub(r"[^-\w]", "-", name)
     return plain if re.search(r".-v\d+$", plain) else f"{plain}-v0"
 
@@ -239,7 +239,7 @@ def _leaves(columns: Any, place: str) -> Iterable[tuple[str, Any]]:
 
 
 def _flags(rows: Sequence[Row], terminated: bool, truncated: bool) -> dict[str, np.ndarray]:
-    """Minari's flags: those that were recorded, or false up to the last step."""
+    """Minari's flags: the recorded ones, or False for all but the last step."""
     found = {}
     for (key, name), last in zip(FLAG_FIELDS.items(), (terminated, truncated), strict=True):
         found[key] = np.array([bool(row.get(name, False)) for row in rows], np.bool_)
@@ -248,7 +248,7 @@ def _flags(rows: Sequence[Row], terminated: bool, truncated: bool) -> dict[str, 
 
 
 def _end(episode: ForeignEpisode, losses: list[Loss]) -> EpisodeEnd:
-    """The end of an episode by the flags of its last step, which is all that Minari stores."""
+    """The end of an episode by the flags of its last step, because Minari stores nothing else."""
     end = end_of(is_terminal=episode.terminated, is_cut=episode.truncated)
     if end is not episode.end:
         losses.append(Loss("end", f"{episode.end.value}, but the flags of the last step say {end.value}"))

@@ -1,1 +1,1 @@
-"""Reads what TensorFlow Datasets has prepared, without TensorFlow."""
+"""Reads prepared datasets of TensorFlow Datasets (TFDS), without TensorFlow."""

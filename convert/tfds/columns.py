@@ -1,6 +1,6 @@
-"""Decodes what TFDS stores of an episode: `tf.train.Example` messages, by the features of the dataset.
+"""Decodes the episodes of TFDS, `tf.train.Example` messages, by the features of the dataset.
 
-How features become entries of an Example is what TFDS's `example_serializer.py` writes
+TFDS's `example_serializer.py` defines how features become entries of an Example
 (https://github.com/tensorflow/datasets/blob/master/tensorflow_datasets/core/example_serializer.py): values of one level
 of sequences one after the other, those of several levels in `ragged_flat_values`, with the lengths of their rows in
 `ragged_row_lengths_0` and so on. A dataset of steps is one more level.
@@ -48,7 +48,7 @@ def count_steps(example: Example, features: Features) -> int:
 
 
 def count_of_numbers(example: Example, features: Features) -> int:
-    """The number of steps by one feature of numbers, which are not unpacked one by one; else as `count_steps`."""
+    """The number of steps from one feature of numbers, without unpacking them if possible; else as `count_steps`."""
     for path, feature in leaves(features).items():
         if feature.kind == "numbers" and feature.encoding == "none" and not feature.stores_shape:
             count = _count_of(example, f"{STEPS}/{path}", feature)
@@ -61,8 +61,8 @@ def step_columns(example: Example, features: Features, steps: int) -> dict[str, 
     """The columns of all leaves of the steps, by path.
 
     Raises:
-      FormatError: a feature is missing, or does not hold what it should.
-      MissingExtraError: there is nothing installed to decode images.
+      FormatError: a feature is missing, or has invalid values.
+      MissingExtraError: no library for images is installed.
     """
     return {path: step_column(example, path, feature, steps) for path, feature in leaves(features).items()}
 
@@ -84,12 +84,12 @@ def last_value(example: Example, path: str, feature: Feature, steps: int) -> Col
 
 
 def stored_strings(example: Example, key: str) -> list[bytes]:
-    """The strings that a feature, which may be within sequences, is stored as; none where it is not there."""
+    """The stored strings of a feature, which may be within sequences; none if it is missing."""
     return [data for name in (key, f"{key}/{_FLAT}") if name in example for data in _strings(example[name])]
 
 
 def metadata(example: Example, features: Features, place: str = "") -> dict[str, Any]:
-    """The metadata of an episode: a dict of values and dicts. What is optional and not there is left out.
+    """The metadata of an episode: a dict of values and dicts. Missing optional values are left out.
 
     Raises:
       As `step_columns`.
@@ -100,7 +100,7 @@ def metadata(example: Example, features: Features, place: str = "") -> dict[str,
         if not isinstance(feature, Feature):
             found[name] = metadata(example, feature, f"{key}/")
         elif not (feature.optional and _is_absent(example, key)):
-            found[name] = _explained(key, lambda: _value(example, key, feature))  # noqa: B023  called now
+            found[name] = _explained(key, lambda: _value(example, key, feature))  # noqa: B023  called immediately
     return found
 
 
@@ -156,7 +156,7 @@ def _elements(example: Example, key: str, feature: Feature, count: int | None) -
             assert feature.dtype is not None  # noqa: S101  images have one
             return [images.decode(data, feature.shape, feature.dtype) for data in _strings(stored)]
         case "text":
-            return [data.decode("utf-8", "surrogatepass") for data in _strings(stored)]  # as our builders write it
+            return [data.decode("utf-8", "surrogatepass") for data in _strings(stored)]  # written by our builders
         case "bytes":
             return _shaped_strings(_strings(stored), feature.shape)
     if feature.encoding != "none":
@@ -170,7 +170,7 @@ def _numbers(stored: Values, feature: Feature, count: int | None) -> np.ndarray:
         raise FormatError("expected numbers, got byte strings")
     dtype = feature.dtype
     if dtype == np.uint64:
-        numbers = stored.view(np.uint64)  # as TFDS stores it, for an Example has int64 only
+        numbers = stored.view(np.uint64)  # an Example has only int64, so TFDS stores it there
     elif dtype is not None and dtype.kind in "iu" and stored.size and not _represents(dtype, stored):
         raise FormatError(f"expected {dtype}, got numbers up to {stored.max()} and down to {stored.min()}")
     else:
@@ -188,7 +188,7 @@ def _represents(dtype: np.dtype[Any], numbers: np.ndarray) -> bool:
 
 
 def _unpacked(strings: list[bytes], feature: Feature) -> Elements:
-    """The values that byte strings hold: one array where their shape is known."""
+    """The values in byte strings: one array if their shape is known."""
     assert feature.dtype is not None  # noqa: S101  numbers have one
     lengths = [length for length in feature.shape if length is not None]
     size = math.prod(lengths) * feature.dtype.itemsize
@@ -206,13 +206,13 @@ def _unpacked(strings: list[bytes], feature: Feature) -> Elements:
 def _decoded(data: bytes, feature: Feature, shape: Iterable[int | None]) -> np.ndarray:
     lengths = [-1 if length is None else int(length) for length in shape]
     raw = _inflated(data, feature, lengths) if feature.encoding == "zlib" else data
-    if -1 in lengths and 0 in lengths:  # nothing states how long the unknown one was
+    if -1 in lengths and 0 in lengths:  # the unknown length is not stored
         lengths = [0 if length == -1 else length for length in lengths]
     return np.frombuffer(raw, feature.dtype).reshape(lengths)
 
 
 def _inflated(data: bytes, feature: Feature, lengths: list[int]) -> bytes:
-    """The bytes of a value that is compressed: never more than its shape implies."""
+    """Decompresses the bytes of a value, never more than its shape implies."""
     assert feature.dtype is not None  # noqa: S101  numbers have one
     most = _MOST_BYTES if -1 in lengths else math.prod(lengths) * feature.dtype.itemsize
     if not 0 <= most <= _MOST_BYTES:

@@ -1,7 +1,7 @@
 """A dataset that TFDS has prepared: its directory, its metadata, and its files of episodes.
 
-Neither TFDS nor TensorFlow is needed: `dataset_info.json` (https://www.tensorflow.org/datasets/external_tfrecord) names
-the splits and how many episodes each file has.
+Neither TFDS nor TensorFlow is needed: `dataset_info.json` (https://www.tensorflow.org/datasets/external_tfrecord) has
+the names of splits, and the number of episodes in each file.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _TEMPLATE: Final = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
 _MOST: Final = 1 << 40
 """Episodes of a file."""
 _OTHER_STRUCTURE: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError)
-"""What looking at JSON of another structure ends in."""
+"""The errors that reading JSON of another structure raises."""
 _NAME: Final = re.compile(r"(?P<name>[\w]+)(/(?P<config>[\w+.-]+))?(:(?P<version>[\d*.]+))?")
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 
@@ -38,7 +38,7 @@ class Record:
 
     Attributes:
       split: of the dataset.
-      file: that it is in.
+      file: that contains it.
       number: in the file.
       data: the record.
     """
@@ -67,7 +67,7 @@ class TfdsDirectory:
 
     @property
     def name(self) -> str:
-        """The name as `tfds.load` takes it: "name/config:version"."""
+        """The name for `tfds.load`: "name/config:version"."""
         config = f"/{self.info['configName']}" if self.info.get("configName") else ""
         return f"{self.info['name']}{config}:{self.info.get('version', '')}"
 
@@ -105,7 +105,7 @@ class TfdsDirectory:
         return named
 
     def files_of(self, stretch: Stretch) -> Iterator[tuple[Path, int, range]]:
-        """The files of a stretch, each with its number of records and the range of them."""
+        """The files of a stretch, each with its number of records and the range of the records to read."""
         first = 0
         for path, length in zip(self.files(stretch.split), self.shard_lengths[stretch.split], strict=True):
             wanted = range(max(0, stretch.begin - first), min(length, stretch.end - first))
@@ -147,8 +147,8 @@ def open_directory(path: Path) -> TfdsDirectory:
 
     Raises:
       NotADatasetError: there is none.
-      FormatError: its files are not what they should be, or its episodes are in files of a format with no reader.
-      SpecError: a feature is of a kind with no reader.
+      FormatError: its files are invalid, or have a format without a reader.
+      SpecError: a feature is of a kind that is not supported.
     """
     if not is_tfds_directory(path):
         raise NotADatasetError(
@@ -169,7 +169,7 @@ def open_directory(path: Path) -> TfdsDirectory:
 
 
 def _require_sound(directory: TfdsDirectory) -> None:
-    """Checks that the metadata of a dataset are possible, and name nothing outside its directory."""
+    """Checks that the metadata of a dataset are plausible, and refer to no file outside its directory."""
     file, lengths = directory.path / INFO, directory.shard_lengths
     if not isinstance(directory.info["name"], str) or any(
         not 0 <= count <= _MOST for each in lengths.values() for count in each
@@ -190,11 +190,11 @@ def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> Path:
     """Finds the directory in which TFDS has prepared a dataset.
 
     Args:
-      name: "name", "name/config", "name:version" or "name/config:version". Of several versions the highest is taken.
-      data_dir: where TFDS keeps its datasets; None: as `TFDS_DATA_DIR` specifies, or ~/tensorflow_datasets.
+      name: "name", "name/config", "name:version" or "name/config:version". Of several versions the highest is used.
+      data_dir: the directory of TFDS's datasets; None: `TFDS_DATA_DIR`, or ~/tensorflow_datasets.
 
     Raises:
-      ValueError: it is no such name, or there are several configurations to choose from.
+      ValueError: the name is invalid, or there are several configurations.
       NotADatasetError: it is not prepared; the message explains how.
     """
     matched = _NAME.fullmatch(name)

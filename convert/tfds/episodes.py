@@ -17,15 +17,15 @@ from rlds_kit.convert.tfds.tf_example import Example
 
 @dataclass(frozen=True)
 class TfdsEpisode:
-    """An episode as TFDS stores it.
+    """An episode in the form of TFDS.
 
     Attributes:
       metadata: all features but the steps.
       columns: of all features of steps, by path as in "observation/image": `[steps, ...]`, or a list.
       length: number of steps.
-      split: that it is in.
+      split: that contains it.
       file: name of the file.
-      record: number in the file.
+      record: its number in the file.
     """
 
     metadata: dict[str, Any]
@@ -41,7 +41,7 @@ def episodes(directory: TfdsDirectory, split: str | None = None) -> Iterator[Tfd
 
     Args:
       directory: a prepared dataset, from `tfds_directory.open_directory`.
-      split: as `tfds.load` takes it: "train", "train[:10%]", "train+test", "all"; None: the only one.
+      split: as for `tfds.load`: "train", "train[:10%]", "train+test", "all"; None: the only one.
 
     Raises:
       ValueError: there is no such split.
@@ -73,7 +73,7 @@ def read_episode(directory: TfdsDirectory, record: Record) -> TfdsEpisode:
 
 @contextlib.contextmanager
 def naming(record: Record) -> Iterator[None]:
-    """Adds the record to errors; an impossible value is a FormatError."""
+    """Adds the record to errors; converts errors of impossible values to a FormatError."""
     try:
         yield
     except RldsKitError as error:

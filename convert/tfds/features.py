@@ -1,4 +1,4 @@
-"""What the features of a TFDS dataset are, from its `features.json`. Neither TFDS nor TensorFlow is needed.
+"""Reads the features of a TFDS dataset from its `features.json`. Neither TFDS nor TensorFlow is needed.
 
 The file is a `tensorflow_datasets.Feature` message as JSON
 (https://github.com/tensorflow/datasets/blob/master/tensorflow_datasets/core/proto/feature.proto), or, from older
@@ -29,7 +29,7 @@ _DTYPE_OF_IMAGES: Final = frozenset(("uint8", "uint16", "float32"))
 _RANK_OF_IMAGES: Final = 3
 
 _OTHER_STRUCTURE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
-"""What looking at JSON of another structure ends in."""
+"""The errors that reading JSON of another structure raises."""
 _MOST_JSON_BYTES: Final = 1 << 26
 _MOST_DIMENSIONS: Final = 32
 _LONGEST: Final = 1 << 31
@@ -43,13 +43,13 @@ class Feature:
     """A leaf: values of one kind.
 
     Attributes:
-      kind: "numbers" are arrays, "bytes" strings of which nothing more is known, "text" UTF-8.
+      kind: "numbers" for arrays, "bytes" for any byte strings, "text" for UTF-8.
       shape: of one value, None for an unknown length.
       dtype: of numbers and images; None for the others.
       encoding: of numbers "none", "bytes" or "zlib"; of images "png", "jpeg", or "" if any.
       levels: lengths of the sequences around it, the outermost first.
       optional: whether an episode may lack it.
-      minimum: smallest value, as the feature states.
+      minimum: smallest value, if the feature declares it.
       maximum: largest value, likewise.
       num_classes: of a ClassLabel.
     """
@@ -66,12 +66,12 @@ class Feature:
 
     @property
     def stores_shape(self) -> bool:
-        """Whether each value has its shape stored beside it."""
+        """Whether each value is stored with its shape."""
         return self.kind == "numbers" and self.shape.count(None) > 1
 
     @property
     def loss(self) -> str:
-        """What was lost when the dataset was written; empty if nothing was."""
+        """The losses from writing the dataset; empty if there were none."""
         if self.kind == "image" and self.encoding == "jpeg":
             return "jpeg"
         is_wide = self.dtype is not None and self.dtype == np.float64
@@ -79,7 +79,7 @@ class Feature:
 
     @property
     def spec(self) -> specs.Spec:
-        """What a value is here: arrays where all lengths but the first are known, else tuples."""
+        """The spec of a value here: an array if all lengths but the first are known, else tuples."""
         spec = self.element_spec
         for length in reversed(self.levels):
             spec = stacked(spec, length) or specs.Sequence(spec)
@@ -87,7 +87,7 @@ class Feature:
 
     @functools.cached_property
     def element_spec(self) -> specs.Spec:
-        """What a value is without the sequences around it."""
+        """The spec of a value without the sequences around it."""
         if self.dtype is not None:
             return specs.Array(self.shape, self.dtype, "", self.minimum, self.maximum, self.num_classes)
         spec: specs.Spec = specs.Text() if self.kind == "text" else specs.Bytes()
@@ -137,7 +137,7 @@ def leaves(features: Features, place: str = "") -> dict[str, Feature]:
 
 
 def nested(features: Features, columns: Mapping[str, Any], place: str = "") -> dict[str, Any]:
-    """What belongs to each leaf, by path, in the nest of the features."""
+    """Values of leaves, given by path, in the nest of the features."""
     return {
         name: columns[f"{place}{name}"] if isinstance(each, Feature) else nested(each, columns, f"{place}{name}/")
         for name, each in features.items()
@@ -149,7 +149,7 @@ def read_features(directory: Path) -> EpisodeFeatures:
 
     Raises:
       FormatError: the file is no JSON of this kind, or its dataset has no steps.
-      SpecError: a feature is of a kind that is not known; the message names it.
+      SpecError: a feature is of an unknown kind; the message names it.
     """
     path = directory / FILE
     try:
@@ -196,7 +196,7 @@ def class_names(directory: Path, features: EpisodeFeatures) -> dict[str, list[st
 
 
 def _named(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The class of a feature and what describes it."""
+    """The class of a feature and its description."""
     name = value.get("type") or value.get("pythonClassName") or value.get("python_class_name") or ""
     if "type" in value:
         content = value["content"]
@@ -209,7 +209,7 @@ def _named(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 def _inner(content: Mapping[str, Any]) -> Mapping[str, Any]:
     features = content.get("features")
-    # In the older form the features themselves are the content, and one of them may have that very name.
+    # In the older form the content is the features themselves, one of which may have the name "content".
     is_message = isinstance(features, dict) and not {"type", "pythonClassName"} & features.keys()
     return features if is_message and features is not None else content
 
@@ -242,7 +242,7 @@ def _parse(value: Mapping[str, Any], place: str) -> Feature | Features:
 
 
 def _within(feature: Feature | Features, length: Length) -> Feature | Features:
-    """A sequence of features: one of each leaf, as TFDS has it."""
+    """A sequence of features becomes a sequence of each leaf, as in TFDS."""
     if isinstance(feature, Feature):
         return replace(feature, levels=(length, *feature.levels))
     return {name: _within(each, length) for name, each in feature.items()}

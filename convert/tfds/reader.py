@@ -1,4 +1,4 @@
-"""The datasets of TFDS behind the protocol of conversions."""
+"""Reads the datasets of TFDS for conversions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,8 +26,8 @@ from rlds_kit.storage import directory as directories
 class TfdsReader(PartReader):
     """Reads a split, or all of them one after the other.
 
-    What the last steps of episodes hold is not known before all of them were seen; so the files are read once more,
-    when the episodes are weighed or before the first one is read.
+    The meaning of last steps depends on those of all episodes; so the files are scanned once, by `weigh` or before the
+    first episode is read.
 
     Args:
       directory: a prepared dataset, from `tfds_directory.open_directory`.
@@ -69,7 +69,7 @@ class TfdsReader(PartReader):
         self.losses.clear()
         if self._survey is None:
             self.weigh(lambda _: None)
-        assert self._survey is not None  # noqa: S101  weighing made it
+        assert self._survey is not None  # noqa: S101  `weigh` has made it
         for stretch in _between(self._stretches, begin, end):
             for record in self._directory.records(stretch):
                 yield self._episode(read_episode(self._directory, record), self._survey.last_steps)
@@ -97,7 +97,7 @@ class _Survey:
 
     Attributes:
       last_steps: their values.
-      losses: what was lost when the dataset was made, and only shows in its files, by path of the feature.
+      losses: losses from the creation of the dataset that only its files show, by path of the feature.
       empty: records of episodes that have no steps.
       sizes: bytes of each record.
       steps: in all episodes.
@@ -131,9 +131,9 @@ def _survey(directory: TfdsDirectory, stretches: list[Stretch], progress: Callab
 
 
 def _add_last_step(directory: TfdsDirectory, example: Example, last_steps: LastSteps) -> int:
-    """Shows an episode's last step; returns the number of steps."""
+    """Adds the last step of an episode; returns the number of steps."""
     features = leaves(directory.features.steps)
-    steps = count_of_numbers(example, directory.features.steps)  # reading the episode compares all of them
+    steps = count_of_numbers(example, directory.features.steps)  # reading it compares all lengths
     flags = {path: each for path, each in features.items() if path in (*FLAGS, OBSERVATION_VALID)}
     columns = {path: step_column(example, path, feature, steps) for path, feature in flags.items()}
     acted = {path: last_value(example, path, feature, steps) for path, feature in acted_fields(features).items()}
@@ -143,7 +143,7 @@ def _add_last_step(directory: TfdsDirectory, example: Example, last_steps: LastS
 
 
 def _between(stretches: list[Stretch], begin: int, end: int) -> Iterator[Stretch]:
-    """The stretches that some of all their episodes are in."""
+    """The parts of stretches that contain a range of all their episodes."""
     first = 0
     for each in stretches:
         low, high = max(0, begin - first), min(each.end - each.begin, end - first)
@@ -155,7 +155,7 @@ def _between(stretches: list[Stretch], begin: int, end: int) -> Iterator[Stretch
 def _sides(
     directory: TfdsDirectory, columns: Mapping[str, Column], flags: Flags
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The columns of what belongs to observations, and to actions, nested as the fields of a step are."""
+    """The columns of the observation side and of the action side, nested like the fields of a step."""
     fields = nested(directory.features.steps, columns)
     own = {*FLAGS, *ACTED_FIELDS} | ({OBSERVATION_VALID} if flags.has_validity else set())
     observed = {name: field for name, field in fields.items() if name not in own}

@@ -1,4 +1,4 @@
-"""Which episodes `train[:10%]+test` names, as in https://www.tensorflow.org/datasets/splits."""
+"""Parses names of splits such as `train[:10%]+test`, as in https://www.tensorflow.org/datasets/splits."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ _BOUND: Final = re.compile(r"((?P<number>-?\d[\d_.]*)(?P<unit>%|shard)?)?")
 
 @dataclass(frozen=True)
 class Stretch:
-    """Consecutive episodes of one split, `begin` up to and without `end`."""
+    """Episodes `[begin, end)` of one split."""
 
     split: str
     begin: int
@@ -20,14 +20,14 @@ class Stretch:
 
 
 def stretches(split: str, shard_lengths: Mapping[str, Sequence[int]]) -> list[Stretch]:
-    """The episodes that a split's name stands for.
+    """The episodes that a name of a split selects.
 
     Args:
       split: a name, a slice of it in episodes, percent or shards, `all`, or several of these with "+" between them.
-      shard_lengths: of each split there is, the number of episodes in each of its files.
+      shard_lengths: the number of episodes in each file, by split.
 
     Raises:
-      ValueError: it is none of these, there is no such split, or the slice is larger than it.
+      ValueError: the name is invalid, there is no such split, or the slice is larger than it.
 
     >>> stretches("train[:50%]+test[-1:]", {"train": [3, 3], "test": [4]})
     [Stretch(split='train', begin=0, end=3), Stretch(split='test', begin=3, end=4)]

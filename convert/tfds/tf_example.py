@@ -28,7 +28,7 @@ class Example:
       data: the message.
 
     Raises:
-      FormatError: it is no such message.
+      FormatError: it is not a valid message.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -47,11 +47,11 @@ class Example:
         return iter(self._features)
 
     def __getitem__(self, name: str) -> Values:
-        """The values of a feature; no int64 where its list is of no kind.
+        """The values of a feature; an empty int64 array if its list has no kind.
 
         Raises:
           KeyError: there is no such feature.
-          FormatError: its bytes are no list.
+          FormatError: its bytes are not a valid list.
         """
         found = self._values.get(name)
         if found is None:
@@ -77,7 +77,7 @@ def _name(value: memoryview | int) -> str:
 
 
 def _strings(content: memoryview) -> list[bytes]:
-    """All byte strings of a list: one for each step, so what is done for each must be little."""
+    """All byte strings of a list. There is one for each step, so the loop must be fast."""
     data, found, at = bytes(content), list[bytes](), 0
     size = len(data)
     while at + 1 < size and data[at] == _STRING_TAG:
@@ -92,7 +92,7 @@ def _strings(content: memoryview) -> list[bytes]:
 
 
 def _floats(content: memoryview) -> np.ndarray:
-    # Four bytes each, packed together or one by one. As bytes, for a float of Python would lose the payload of a NaN.
+    # Four bytes each, packed together or one by one. As bytes, because a Python float would lose the payload of a NaN.
     parts = b"".join(_message(item) for _, item in _fields(content))
     if len(parts) % 4:
         raise FormatError(f"expected floats of 4 bytes, got {len(parts)} bytes")

@@ -26,7 +26,7 @@ def records(path: Path, begin: int = 0) -> Iterator[bytes]:
 
     Args:
       path: of the file.
-      begin: number of the first one that is wanted; of those before it only the lengths are read.
+      begin: number of the first requested one; of earlier ones only the lengths are read.
 
     Raises:
       DamagedError: a checksum does not match, or the file ends inside a record; the message names file and offset.
@@ -103,10 +103,10 @@ def crc32c(data: bytes | memoryview) -> int:
 
 
 def in_numpy(data: bytes | memoryview) -> int:
-    """The same where the extension was not built, at 50 MB/s.
+    """The same in NumPy, at 50 MB/s, if the extension was not built.
 
-    A message is cut into lanes of equal length, whose checksums are computed side by side and joined two by two: to
-    append zero bytes is a linear map of a checksum's bits.
+    A message is divided into lanes of equal length, whose checksums are computed in parallel and joined in pairs:
+    appending zero bytes is a linear map of a checksum's bits.
     """
     state = 0xFFFFFFFF
     view = memoryview(data).cast("B")
@@ -122,7 +122,7 @@ def in_numpy(data: bytes | memoryview) -> int:
 
 
 def _side_by_side(view: memoryview, lanes: int) -> int:
-    """The state after a message of `lanes * _LANE_BYTES` bytes, begun at zero."""
+    """The state after a message of `lanes * _LANE_BYTES` bytes, with initial state zero."""
     words = np.ascontiguousarray(np.frombuffer(view, _WORD).reshape(lanes, -1).T)
     table = _word_table()
     states = np.zeros(lanes, np.uint32)
@@ -150,7 +150,7 @@ def _appended(states: np.ndarray, size: int) -> np.ndarray:
 
 @functools.cache
 def _zeros_tables(size: int) -> np.ndarray:
-    """`[4, 256]`: what `size` zero bytes make of each byte of a state."""
+    """`[4, 256]`: the result of `size` zero bytes for each byte of a state."""
     states = np.arange(256, dtype=np.uint32) << (8 * np.arange(4, dtype=np.uint32)[:, None])
     if size > 1:
         return _appended(_appended(states, size // 2), size // 2)
@@ -174,7 +174,7 @@ def _byte_table_list() -> list[int]:
 
 @functools.cache
 def _word_table() -> np.ndarray:
-    """`[65536]`: the state after two bytes, the first of them the lower one."""
+    """`[65536]`: the state after two bytes, of which the first is the lower one."""
     states = np.arange(1 << 16, dtype=np.uint32)
     table = _byte_table()
     for _ in range(2):

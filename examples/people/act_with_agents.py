@@ -58,7 +58,7 @@ def play(directory: Path, person: Any, trials: int) -> float:
 
 
 def main(directory: Path, trials: int = 8) -> dict[str, float]:
-    """Plays with a person, and with somebody who acts at random."""
+    """Plays with a simulated person, and with a random actor."""
     return {
         "with a person": play(directory / "person", ActorConfig(implementation=SimulatedPerson), trials),
         "at random": play(directory / "random", "random", trials),

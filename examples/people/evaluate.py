@@ -15,9 +15,9 @@ from rlds_kit.trials import ActorConfig, ActorInfo, EnvironmentSpec, Judgement, 
 
 GAME = EnvironmentSpec("CartPole-v1", has_teacher=True)
 DELAY = 5
-"""Steps between what the person sees and its judgement."""
+"""Steps between an event and the person's judgement of it."""
 AGENTS = {"careless": 0.4, "careful": 0.0, "average": 0.2}
-"""With their shares of mistakes."""
+"""The agents, with their shares of mistakes."""
 
 
 class Balancer:

@@ -16,7 +16,7 @@ from rlds_kit.trials import EnvironmentSpec, FinishedTrial, TrialHost, TrialSetu
 
 STEPS = 60
 TASKS = (0.02, 0.1, 0.2, 0.4, 0.8)
-"""How far from the middle: of place and speed of the cart, and of the pole."""
+"""Distances from the middle: of place and speed of the cart, and of the pole."""
 
 
 class SimulatedPerson:

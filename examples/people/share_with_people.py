@@ -23,7 +23,7 @@ def simulated_person(url: str, token: str, is_over: threading.Event) -> None:
             try:
                 seat = client.join(actor_class="player", wait=0.2)
             except ServiceError:
-                continue  # nobody wants a person now
+                continue  # no trial needs a person now
             with seat:
                 for turn in seat:
                     seat.act(int(turn.observation[2] + turn.observation[3] > 0))

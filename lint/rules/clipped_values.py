@@ -51,7 +51,7 @@ class ClippedValues(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Says which elements crowd at their limits."""
+        """Reports elements with many values at their limits."""
         del subject
         for path, elements in self._elements.items():
             if path not in self.done:
@@ -59,7 +59,7 @@ class ClippedValues(Check):
 
 
 class _Elements:
-    """What is known of the elements of a leaf."""
+    """The statistics of the elements of a leaf."""
 
     def __init__(self, leaf: Leaf) -> None:
         self._shape = leaf.values.shape[1:]

@@ -1,4 +1,4 @@
-"""Episodes that are there twice."""
+"""Duplicate episodes."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -53,7 +53,7 @@ def _is_acted(path: str) -> bool:
 
 @rule("RK501", Severity.WARNING)
 class DuplicateEpisode(Check):
-    """An episode is there twice.
+    """An episode occurs twice.
 
     Two episodes have the same content digest: the same steps, metadata, seed, options and end. Those of fewer than
     eight actions count only if their seed is known: short ones are equal by chance. Foreign formats have no digest;
@@ -82,7 +82,7 @@ class DuplicateEpisode(Check):
 
 @rule("RK502", Severity.WARNING)
 class DuplicateCourse(Check):
-    """Two episodes took the same course under other names.
+    """Two episodes have equal actions and rewards, but other metadata.
 
     All actions, all rewards, and the first and the last observation are equal bit for bit, over eight actions at least;
     the metadata, the seed or the end are not, or the format has no digest that would say so.
@@ -113,7 +113,7 @@ class LeakedEpisode(Check):
     """Two datasets share an episode.
 
     An episode of one of the datasets given, or of one given with `--against`, has the same content digest as one of
-    another, or took the same course (see RK502) over eight actions at least.
+    another, or equal actions and rewards (see RK502), over at least eight actions.
 
     What was trained on must not be tested on. Datasets that are merged, filtered and published again overlap more often
     than their names suggest, and an agent that has seen the answers seems better than it is.

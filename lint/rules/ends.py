@@ -1,4 +1,4 @@
-"""Ends that are marked as what they are not."""
+"""Ends with wrong flags."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -56,7 +56,7 @@ class FalseEnd(ProbeCheck):
     """
 
     def check_probe(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
-        """Says what the environment says."""
+        """Reports the end in the environment."""
         is_marked = episode.end in (EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED)
         if not (is_marked and found.is_aligned and found.is_whole):
             return
@@ -138,7 +138,7 @@ class AllOfOneLength(Check):
         self._episodes, self._is_ruled_out = 0, False
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Stops looking at the first that ended otherwise."""
+        """Stops at the first episode that ended differently."""
         if self._is_ruled_out:
             return ()
         self._lengths.add(episode.actions)
@@ -148,7 +148,7 @@ class AllOfOneLength(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Says how long they are."""
+        """Reports their length."""
         del subject
         actions = max(self._lengths, default=0)
         if not self._is_ruled_out and self._episodes >= FEWEST and actions >= SHORTEST:

@@ -43,7 +43,7 @@ class DeviatingField(Check):
     """
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Says of each field what came."""
+        """Reports the deviating values of each field."""
         for field, came in subject.deviations.items():
             yield Hit(f"values that the declared spec does not allow: {', '.join(came)}", field=field)
 
@@ -82,7 +82,7 @@ class MissingMetadata(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Says which episodes lack what."""
+        """Reports the episodes that lack metadata."""
         del subject
         episodes = self._kinds.total()
         for key, count in sorted(self._keys.items()):
@@ -106,7 +106,7 @@ class EmptyEpisode(Check):
     """
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Says which have no action."""
+        """Reports the episodes without an action."""
         if episode.actions < 1:
             yield Hit("no action was taken", episode.number)
 

@@ -19,7 +19,7 @@ SHORTEST: Final = 4
 
 @rule("RK201", Severity.WARNING)
 class RepeatedFinalObservation(Check):
-    """The final observation is the one before it once more.
+    """The final observation repeats the previous one.
 
     Almost every episode ends with two equal observations, and elsewhere consecutive ones hardly ever are: the odds of
     an accident are less than one in a million. Some rows from the middle of each episode give the probability.
@@ -54,7 +54,7 @@ class RepeatedFinalObservation(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Checks whether it can be an accident."""
+        """Checks whether it can be chance."""
         del subject
         odds = ((self._equal + 1) / (self._pairs + 2)) ** self._repeated
         if self._repeated < SHARE * self._episodes or odds >= ACCIDENT:
@@ -73,7 +73,7 @@ FEWEST_ENDED: Final = 5
 
 @rule("RK202", Severity.ERROR)
 class SameFinalObservation(Check):
-    """All episodes end with one and the same observation.
+    """All episodes end with the same observation.
 
     At least five episodes end with observations that are equal bit for bit, have fractions in them, and follow on
     observations that all differ. Where all of them are marked as terminated it is a warning, as a task may have one
@@ -96,7 +96,7 @@ class SameFinalObservation(Check):
         self._all_terminated = True
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Stops looking at the first that ends otherwise."""
+        """Stops at the first episode that ends differently."""
         if self._is_ruled_out or episode.actions < 1 or not episode.last:
             return ()
         if self._last is None:
@@ -110,7 +110,7 @@ class SameFinalObservation(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Says how many there were."""
+        """Reports their number."""
         del subject
         if not self._is_ruled_out and self._episodes >= FEWEST_ENDED:
             yield Hit(
@@ -122,7 +122,7 @@ class SameFinalObservation(Check):
 
 
 def _is_fractional(episode: SubjectEpisode) -> bool:
-    """Whether an observation has numbers that are not whole: two states hardly ever share them."""
+    """Whether an observation has fractions, which two different states rarely have in common."""
     leaves = episode.leaves(is_observation, episode.length - 1, episode.length).values()
     return any(bool(np.any(leaf.values != np.round(leaf.values))) for leaf in leaves if leaf.kind == "f")
 
@@ -171,7 +171,7 @@ class NextEpisodesObservation(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Says which, if that is how they all end."""
+        """Reports the episodes, if nearly all end like this."""
         del subject
         count = len(self._found)
         if count < FEWEST or count < SHARE * min(self._ended, LISTED) or len(self._starts) < min(count, FEWEST):

@@ -1,4 +1,4 @@
-"""What was lost before."""
+"""Losses from before the dataset was made."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -12,12 +12,12 @@ from rlds_kit.lint.subject import Leaf, Subject, SubjectEpisode, is_observation
 
 @rule("RK401", Severity.WARNING)
 class LossySource(Check):
-    """Something was lost before the dataset was made.
+    """Values were lost before the dataset was made.
 
     Its metadata say so, or its format does: images that are stored as JPEG or as video, a file that ends inside a
     record.
 
-    What was lost does not come back by storing the rest without loss. Before version 0.5.4 Minari always stored images
+    Lossless storage does not restore lost values. Before version 0.5.4 Minari always stored images
     as JPEG: of Breakout's pixels a quarter came back changed, some by 119 of 255. Small things such as a ball of four
     pixels are what such an encoder drops first, and a replay of the environment no longer gives the recorded
     observations.
@@ -27,7 +27,7 @@ class LossySource(Check):
     """
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Reports what was lost before the dataset was made, as its metadata or its format say."""
+        """Reports losses from before the dataset was made, according to its metadata or its format."""
         for field, what in subject.lossy.items():
             yield Hit(f"lossy at the source: {what}", field=field)
 

@@ -54,7 +54,7 @@ class ZeroFinalObservation(Check):
         self._zeros, self._is_ruled_out = 0, False
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Stops looking at the first that ends otherwise."""
+        """Stops at the first episode that ends differently."""
         is_ended = episode.end in (EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED) and episode.actions > 0
         if self._is_ruled_out or not is_ended or not episode.last:
             return ()
@@ -63,7 +63,7 @@ class ZeroFinalObservation(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Says how many there were."""
+        """Reports their number."""
         del subject
         if not self._is_ruled_out and self._zeros >= FEWEST:
             yield Hit(

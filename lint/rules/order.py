@@ -1,4 +1,4 @@
-"""Steps and episodes that are not one after the other."""
+"""Steps and episodes in a wrong order."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -37,7 +37,7 @@ class MergedEpisodes(ProbeCheck):
     reads = (*ENDS, STARTS)
 
     def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it counted."""
+        """Resets the counts."""
         self._episodes = 0
         return super().begin(subject)
 
@@ -47,7 +47,7 @@ class MergedEpisodes(ProbeCheck):
         for path, leaf in stretch.leaves.items():
             if path not in self.reads or leaf.kind not in "biuf":
                 continue
-            # Where flags stand with actions, that of the last action is the end.
+            # If flags are in the rows of actions, that of the last action marks the end.
             inside = (leaf.rows > 0) & (leaf.rows <= last) if path == STARTS else leaf.rows < last - 1
             rows = leaf.rows[inside & (leaf.values != 0).reshape(len(leaf.rows), -1).any(axis=1)]
             if len(rows):

@@ -12,7 +12,7 @@ from rlds_kit.lint.subject import Leaf, Subject
 from rlds_kit.storage.leaf import escape
 
 TOLERANCE: Final = 1e-6
-"""Tolerance of floats, relative to the bound: rounding to another width is no fault."""
+"""Tolerance of floats, relative to the bound: rounding to another width is not an error."""
 
 Bounds = tuple[np.ndarray | None, np.ndarray | None]
 

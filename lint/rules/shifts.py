@@ -1,4 +1,4 @@
-"""What is recorded beside the wrong step."""
+"""Fields that are recorded in wrong rows."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -14,7 +14,7 @@ from rlds_kit.lint.subject import Subject, SubjectEpisode
 
 @rule("RK101", Severity.ERROR)
 class ShiftedActions(ProbeCheck):
-    """Actions stand in other rows than those they were taken in.
+    """Actions are in the wrong rows.
 
     The environment is made again, reset with the episode's seed, and given the recorded actions. They do not lead to
     the recorded observations, but the actions of the row after, or of the row before, lead to every one of them. Up to
@@ -59,12 +59,12 @@ class ShiftedRewards(ProbeCheck):
     """
 
     def check_probe(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
-        """Says by how much they are shifted, or that they are others."""
+        """Reports the shift, or that no shift explains them."""
         if not found.first_reward:
             return
         if found.reward_shift is None:
             if any(name.endswith(".NormalizeReward") for name in episode.provenance.get("wrapper_classes") or ()):
-                return  # its scale depends on all episodes before
+                return  # its scale depends on all earlier episodes
             message = f"rewards are not the environment's: {found.first_reward}"
             yield Hit(message, episode.number, field=REWARD, severity=Severity.WARNING)
             return
@@ -74,7 +74,7 @@ class ShiftedRewards(ProbeCheck):
 
 @rule("RK103", Severity.ERROR)
 class ShiftedObservations(ProbeCheck):
-    """Observations stand in other rows than those they were made in.
+    """Observations are in the wrong rows.
 
     The environment is made again, reset with the episode's seed, and given the recorded actions. What it shows is not
     what the rows say, but every observation is found the same number of rows later, or one row earlier. Such an episode
@@ -161,7 +161,7 @@ class ActionOfTheStepBefore(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Checks whether it can be an accident."""
+        """Checks whether it can be chance."""
         del subject
         share = (self._zeros + 1) / (self._others + 2)
         if not self._ruled_out and self._episodes >= FEWEST and share**self._episodes < ACCIDENT:

@@ -1,4 +1,4 @@
-"""Makes files and names in directories durable; what is below some directories is synced later, all of it at once."""
+"""Makes files and directory entries durable; syncs inside some directories can be postponed and done together."""
 
 import contextlib
 import os
@@ -13,8 +13,8 @@ _LATER: Final[list[Path]] = []
 def synced_later(directory: Path) -> Iterator[None]:
     """A context in which nothing below a directory is synced, in any thread of this process.
 
-    For files that a power failure may take, until `sync_tree` is called: a part of a result that does not count before
-    all of it is there. Each sync is a wait for the disk.
+    For the files of a result that is not used before it is complete: until `sync_tree` is called, a power failure may
+    destroy them. This saves a wait for the disk for each file.
 
     Args:
       directory: absolute.

@@ -1,4 +1,4 @@
-"""Token buckets: how often somebody may do something."""
+"""Token buckets: limits how often each key, such as a user, may do something."""
 
 import asyncio
 import math
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 MOST_BUCKETS: Final = 10_000
-"""Then buckets that are full again are forgotten; if there are none, the oldest ones."""
+"""Beyond this number, full buckets are removed; if there are none, the oldest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How often.
+    """The limit of a token bucket.
 
     Attributes:
-      per_second: in the long run.
-      burst: at once.
+      per_second: calls per second on average.
+      burst: calls that may come at once.
     """
 
     per_second: float
@@ -31,11 +31,11 @@ class _Bucket:
 
 
 class RateLimiter:
-    """Counts by key, as a user or an address.
+    """Counts calls by key, such as a user or an address, and limits their rate.
 
     Args:
-      limit: how often.
-      clock: in seconds.
+      limit: for each key.
+      clock: returns the time in seconds.
 
     >>> limiter = RateLimiter(Limit(per_second=1, burst=2), clock=lambda: 0.0)
     >>> [limiter.wait("ann") for _ in range(3)]
@@ -47,10 +47,10 @@ class RateLimiter:
         self._buckets: dict[str, _Bucket] = {}
 
     def wait(self, key: str) -> float:
-        """Counts one more.
+        """Counts a call if the limit allows it.
 
         Returns:
-          0.0 if that is all right; else it was not counted, and would be all right after so many seconds.
+          0.0 if it was counted; else the number of seconds after which it would be allowed.
         """
         now = self._clock()
         bucket = self._buckets.get(key)
@@ -64,7 +64,7 @@ class RateLimiter:
         return 0.0
 
     async def pause(self, key: str) -> None:
-        """Counts one more as soon as that is all right, and returns then."""
+        """Waits until the limit allows a call, counts it and returns."""
         while seconds := self.wait(key):  # noqa: ASYNC110  it is known how long that takes
             await asyncio.sleep(seconds)
 

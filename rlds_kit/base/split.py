@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 BUCKETS: Final = 2**53
 """Hashes are taken modulo this: every fraction that a float can hold is a whole number of buckets."""
 _SINGLE_PRECISION: Final = 1e-6
-"""Sums that miss 1 by less do so because their parts were rounded to float32."""
+"""Sums that differ from 1 by less do so because their parts were rounded to float32."""
 _ID: Final = 0x726C6473  # "rlds": the second half of the key, beside the seed
 
 
@@ -24,10 +24,10 @@ def part_of(episode_id: str | bytes | int | uuid.UUID, fractions: Mapping[str, f
     Args:
       episode_id: text is hashed as UTF-8, a whole number and a UUID as the text that `str` gives.
       fractions: of each part, by name, in their order; they sum to 1.
-      seed: a number below 2**63; another one gives another split.
+      seed: a number below 2**63, which selects the split.
 
     Raises:
-      ValueError: the fractions are not those of a whole, or the seed is out of range.
+      ValueError: the fractions are invalid, or the seed is out of range.
 
     >>> [part_of(episode_id, {"train": 0.8, "test": 0.2}) for episode_id in ("a", "b", "c", "d", "e")]
     ['train', 'train', 'train', 'train', 'test']

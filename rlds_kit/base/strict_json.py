@@ -1,13 +1,13 @@
-"""JSON that others sent, of values that can be stored and sent again everywhere."""
+"""Parses JSON from untrusted clients; accepts only values that any database and any JSON reader can represent."""
 
 import json
 import math
 from typing import Any, Final, NoReturn
 
 _DEEPEST: Final = 32
-"""Of lists and objects in one another; what copies them later goes deeper with each."""
+"""Maximum nesting of lists and objects; code that copies them later is recursive."""
 _LARGEST: Final = 2**63
-"""Of whole numbers, which databases hold in 64 bits."""
+"""Limit of whole numbers, which databases store in 64 bits."""
 
 
 def from_json(content: bytes | bytearray | str) -> Any:
@@ -29,7 +29,7 @@ def from_json(content: bytes | bytearray | str) -> Any:
 
 
 def require_text(text: str) -> None:
-    """Refuses text that cannot be stored, or sent again, everywhere.
+    """Raises an error for text that some databases or JSON readers cannot represent.
 
     Raises:
       ValueError: it is not Unicode, or has a character 0.

@@ -12,7 +12,7 @@ import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.base.arguments import integer
-from rlds_kit.base.errors import DamagedError, NotADatasetError
+from rlds_kit.base.errors import DamagedError
 from rlds_kit.base.split import part_of
 from rlds_kit.base.step import DECLARED_FIELDS, FLAGS
 from rlds_kit.dataset.annotated_dataset import AnnotatedDataset
@@ -54,9 +54,7 @@ def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) ->
       FormatError: a shard is not one of ours, or has a newer major version.
     """
     directory = as_path(path).absolute()  # absolute, so that a change of the working directory has no effect
-    if not directories.is_dataset(directory):
-        what = "is no directory" if not directory.is_dir() else f"has no shard and no {directories.DESCRIPTION}"
-        raise NotADatasetError(f"{directory}: expected a dataset, but it {what}; check the path")
+    directories.require_dataset(directory)
     return Dataset(directory, read_shards(directory, {}), include_open=include_open)
 
 

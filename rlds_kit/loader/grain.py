@@ -81,7 +81,7 @@ class GrainSource:
 def source(items: Items, order: Ordered, epochs: int) -> GrainSource:
     """A random-access source for Grain, with `items` in the order of `order`, for `epochs` epochs."""
     with needs("grain"):
-        import grain  # noqa: F401  what it is for should be there
+        import grain  # noqa: F401  fails early if Grain is not installed
     return GrainSource(items, order, epochs)
 
 

@@ -106,9 +106,7 @@ LARGE_BYTES: Final = 1 << 16
 """Smaller arrays are allocated by NumPy; larger ones are in reused memory."""
 LENT_BYTES: Final = 256 << 20
 """Limit of the memory in use below which views of arrays may be returned instead of copies. Threads check before they
-allocate, so it may be slightly exceeded.
-
-Threads check before they allocate, so the limit may be slightly exceeded.
+allocate, so the limit may be slightly exceeded.
 """
 
 

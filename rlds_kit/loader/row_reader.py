@@ -34,7 +34,7 @@ _WORTH_RUNS: Final = 16
 _SAMPLE: Final = 32
 """Blocks from which the size of all columns in the cache is estimated."""
 _KEPT_SHARE: Final = 4
-"""Leaves whose values at all steps take less than this part of the cache's memory together are kept, in addition."""
+"""The smallest leaves, whose values at all steps together take less than this part of the cache, are cached as well."""
 
 
 _memory: Final = ReusableMemory()
@@ -62,15 +62,15 @@ class _Steps:
 
 
 class _Leaf:
-    """Remembers what was found out about a leaf.
+    """What is known about the columns of a leaf so far.
 
     Attributes:
       index: its number among all leaves.
       wanted: its columns.
       numbers: `[located.NUMBERS, blocks]` int64.
       kind: `[blocks]` uint8.
-      checked: `[blocks]` bool, whether the checksum of plain rows was compared, or the rows of a kept leaf are there.
-      kept: `[steps, *shape]`, the decoded values of all steps that were read; None if they are not kept.
+      checked: `[blocks]` bool, whether the checksum of plain rows was compared, or the rows are in `kept`.
+      kept: `[steps, *shape]`, the cache of decoded values of all steps that were read; None for large leaves.
     """
 
     def __init__(self, index: int, wanted: Wanted, blocks: int, kept_steps: int | None) -> None:
@@ -150,7 +150,7 @@ class RowReader:
         return found if len(found) <= located.MOST_LEAVES else {}
 
     def _known(self, wanted: Mapping[Leaf, Wanted]) -> Mapping[Leaf, _Leaf]:
-        """Makes an object for each leaf that nothing is known about yet; the smallest leaves are kept."""
+        """Makes an object for each leaf that has none yet; all values of the smallest leaves are cached."""
         if self._blocks is None:
             return {}
         steps, found = int(self._source.lengths.sum()), {}
@@ -295,7 +295,7 @@ class RowReader:
     def _take_kept(
         self, known: _Leaf, block: np.ndarray, row: np.ndarray, index: np.ndarray, values: np.ndarray
     ) -> None:
-        """Copies rows of a small leaf, all decoded values of which are kept."""
+        """Copies rows of a small leaf, all decoded values of which are cached."""
         blocks, kept = self._required(), known.kept
         if kept is None:
             raise NotFoundError

@@ -9,17 +9,17 @@ import xxhash
 from rlds_kit.extension import extension
 
 native: Final = extension("rlds_kit.storage", "_cached")
-"""Takes rows out of the cache; without it there is none."""
+"""Copies rows out of the cache; without the extension there is no cache."""
 
 PAGE: Final = 16 << 10
-"""Bytes with a checksum of their own: as many are copied to read a few."""
+"""Bytes that share a checksum, and so are copied together to read any of them."""
 PICK: Final = np.dtype([("row", "<i8"), ("to", "<i8")])
 """A row of a column, and the row of an array that it goes to."""
 COLUMN: Final = np.dtype([(name, "<i8") for name in ("key", "begin", "size", "filter", "total", "first_pick", "picks")])
 """A column in the cache: its number, place and bytes, its filter and all its rows, and which picks are of it."""
 
 _ENTRY_BYTES: Final = 4096
-"""There is an entry for so many bytes of memory: columns are seldom smaller."""
+"""The table has one entry for this many bytes of memory: columns are seldom smaller."""
 _SHARE: Final = 4
 """A column may take this part of the memory: a larger one would evict too many others."""
 _MASK: Final = (1 << 64) - 1
@@ -28,9 +28,10 @@ _MASK: Final = (1 << 64) - 1
 class SharedCache:
     """A cache of columns by number, bounded, and shared with processes that are forked later. A pickled copy is empty.
 
-    Columns are written into a ring: the oldest make room. There are no locks. Processes and threads that write to the
-    same place, and readers of what is being overwritten, are noticed: every page has a checksum of its bytes and of
-    what they belong to, and it is compared with a copy. If it differs, the column is not there.
+    Columns are written into a ring buffer, where new ones overwrite the oldest. There are no locks. A reader detects
+    that a column was overwritten, or written by several processes or threads at once: every page has a checksum of its
+    bytes and of the column that they belong to, which is compared with the copy. If it differs, the column counts as
+    not cached.
 
     Args:
       limit: bytes of the ring; 0: nothing is cached.
@@ -54,13 +55,13 @@ class SharedCache:
         return 0 < size + 8 * _pages(size) <= self._limit // _SHARE
 
     def find(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Looks for columns.
+        """Finds columns.
 
         Args:
           keys: `[n]` int64, their numbers.
 
         Returns:
-          `[n]` of COLUMN without rows and picks; and `[n]` bool, which of them were there a moment ago.
+          `[n]` of COLUMN without rows and picks; and `[n]` bool, which of them were in the cache.
         """
         found = self._table[keys % len(self._table)]
         columns = np.zeros(len(keys), COLUMN)
@@ -79,7 +80,7 @@ class SharedCache:
           itemsize: bytes of an element of a row.
 
         Returns:
-          `[n]` bool, which columns were still there: the others have copied nothing, or anything.
+          `[n]` bool, which columns were still in the cache: the rows of the others are undefined.
         """
         if native is None or not len(columns) or not self._limit:
             return np.zeros(len(columns), np.bool_)

@@ -25,7 +25,7 @@ from rlds_kit.storage.shard_file import ShardFile
 _THREAD_BYTES: Final = 16 << 20
 """Bytes for which another thread pays off: with fewer, threads mostly wait for each other."""
 _TASK_BLOCKS: Final = 128
-"""Blocks that a thread reads at a time: enough that one call is nothing beside them."""
+"""Blocks that a thread reads at a time: enough that the cost of a call does not matter."""
 _TASK_BYTES: Final = 8 << 20
 """Approximate bytes that a thread reads at a time."""
 
@@ -46,7 +46,7 @@ class Target:
 
     @property
     def wanted(self) -> Wanted:
-        """The columns of the leaf, as `located` looks for them."""
+        """The columns of the leaf, in the form that `located` searches for."""
         return Wanted(self.leaf.path, self.leaf.dtype, self.leaf.shape)
 
 

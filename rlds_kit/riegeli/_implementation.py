@@ -1,4 +1,4 @@
-"""The C extension of the container, where it was built and is wanted; else the pure-Python twins do the work."""
+"""Selects the C extension of the container, if it was built and is enabled; else the equivalent Python code is used."""
 
 from typing import Final
 

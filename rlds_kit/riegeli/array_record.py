@@ -31,7 +31,7 @@ VERSION = 1
 POSTSCRIPT_COPIES = 3
 
 _FIRST_CHUNK = 64
-# The postscript chunk is a few dozen bytes long; the magic further into the block is someone's data.
+# The postscript chunk is a few dozen bytes long; the magic further into the block is user data.
 _POSTSCRIPT_LIMIT = 256
 
 _VARINT, _BYTES = 0, 2  # wire types of protocol buffers

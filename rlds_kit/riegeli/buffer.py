@@ -1,10 +1,10 @@
-"""What counts as bytes: the type that Python itself names only from 3.12 on."""
+"""The type of objects with the buffer protocol, which Python's own library defines only from 3.12 on."""
 
 from typing import Protocol
 
 
 class Buffer(Protocol):
-    """Any object that lends its memory: bytes, bytearray, memoryview, a NumPy array."""
+    """Any object with the buffer protocol: bytes, bytearray, memoryview, a NumPy array."""
 
     def __buffer__(self, flags: int, /) -> memoryview:
-        """Lend the memory."""
+        """Return a view of the memory."""

@@ -58,7 +58,7 @@ def read_chunk(source: Source, begin: int) -> Chunk | Truncation | None:
         _check_torn_chunk(source, begin, data_begin, min(data_end, source.size()), end)
         return Truncation(begin, source.size() - begin, end - begin)
     raw = source.read(data_begin, data_end - data_begin)
-    if len(raw) < data_end - data_begin:  # the file shrank under us
+    if len(raw) < data_end - data_begin:  # the file was truncated while it was read
         return Truncation(begin, source.size() - begin, end - begin)
     for boundary in blocks.boundaries(data_begin, data_end):
         offset = boundary - data_begin
@@ -124,7 +124,7 @@ def _check_block_header(raw: bytes, boundary: int, begin: int, end: int | None) 
 def _resume_at_other_chunk(boundary: int, previous_chunk: int, next_chunk: int) -> Resume:
     """Return where to go on after a block header that interrupts another chunk than the one being read."""
     if previous_chunk == 0:
-        # That chunk begins right here: someone appended to a torn file. Google's reader would skip it.
+        # That chunk begins right here: a writer appended to an incomplete file. Google's reader would skip it.
         return Resume.at(boundary)
     if next_chunk <= blocks.BLOCK_SIZE:
         return Resume.at(boundary + next_chunk)
@@ -132,6 +132,6 @@ def _resume_at_other_chunk(boundary: int, previous_chunk: int, next_chunk: int) 
 
 
 def _check_torn_chunk(source: Source, begin: int, data_begin: int, data_end: int, end: int) -> None:
-    """Check for another chunk where the rest of this one should be: someone may have appended after a crash."""
+    """Check for another chunk where the rest of this one should be: a writer may have appended after a crash."""
     for boundary in blocks.boundaries(data_begin, data_end):
         _check_block_header(source.read(boundary, blocks.BLOCK_HEADER_SIZE), boundary, begin, end)

@@ -74,7 +74,7 @@ def make_compressor(compression: Compression) -> Callable[[bytes], bytes]:
 
     Raises:
         MissingCodecError: the codec's library is not installed.
-        OptionsError: the library cannot do what `compression` asks.
+        OptionsError: the library does not support these options.
 
     >>> make_compressor(Compression(Codec.NONE))(b"abc")
     b'abc'
@@ -157,7 +157,7 @@ def _brotli_decompress(stream: memoryview, size: int) -> bytes:
 
 
 class _PerThread(threading.local):
-    """A decompressor may not be shared between threads, and is too dear to make for every buffer."""
+    """A decompressor may not be shared between threads, and is too slow to create for every buffer."""
 
     def __init__(self) -> None:
         self.zstd = zstandard.ZstdDecompressor(max_window_size=1 << 31)

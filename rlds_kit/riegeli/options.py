@@ -37,8 +37,8 @@ DEFAULT_COMPRESSION = Compression(Codec.BROTLI, 6)
 class WriterOptions:
     """How records become chunks. `chunk_size` None is the format's default for the codec, in bytes.
 
-    `bucket_fraction` and `parallelism` (and the key `brotli_encoder`) are accepted because files and
-    programs say them; they do not change what is written.
+    `bucket_fraction` and `parallelism` (and the key `brotli_encoder`) are accepted because existing files and programs
+    have them; they do not change what is written.
     """
 
     transpose: bool = False

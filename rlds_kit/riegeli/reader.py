@@ -231,7 +231,7 @@ class RecordReader(Closing):
         return DamagedError(damage.message, begin=damage.begin, end=end)
 
     def _skip(self, damage: ChunkDamage) -> bool:
-        """Go past the damage if there is someone to report it to; True if reading goes on."""
+        """Report the damage to `recovery`, if there is one, and skip it; True if reading continues."""
         if self._recovery is None:
             raise self._as_error(damage) from damage
         region = SkippedRegion(damage.begin, resume_position(self._source, damage.resume), damage.message)
@@ -240,7 +240,7 @@ class RecordReader(Closing):
         return not self._ended
 
     def _report_truncation(self) -> None:
-        """Say once for each incomplete chunk that it is there."""
+        """Report each incomplete chunk once."""
         torn = self._truncated
         if torn is None or torn.begin == self._warned_at:
             return

@@ -27,10 +27,10 @@ class Destination(Protocol):
     """A binary file object, as far as a writer uses it."""
 
     def write(self, data: bytes, /) -> int | None:
-        """Take some or all of `data` and return how much; None means all."""
+        """Write some or all of `data` and return the number of bytes written; None means all."""
 
     def flush(self) -> object:
-        """Hand on what was buffered."""
+        """Write buffered data to the operating system."""
 
 
 class RecordWriter(Closing):
@@ -117,7 +117,7 @@ class RecordWriter(Closing):
         self._check_usable()
         if not self._records:
             return
-        # A transposed chunk cannot say that a record has 4 GiB or more; a file may mix both types.
+        # A transposed chunk cannot represent a record of 4 GiB or more; a file may mix both types.
         fits = max(map(len, self._records)) <= transposed_encode.MAX_RECORD_SIZE
         chunk_type = TRANSPOSED if self._options.transpose and fits else SIMPLE
         encode = transposed_encode.encode if chunk_type == TRANSPOSED else simple.encode
@@ -141,9 +141,9 @@ class RecordWriter(Closing):
         self._write_chunk(ChunkHeader.describe(filler, chunk_type=PADDING), filler)
 
     def flush(self) -> None:
-        """Close the chunk, pad as the options say, and hand everything to the operating system.
+        """Close the chunk, pad as the options specify, and write everything to the operating system.
 
-        What is then on disk after a power failure is the file's own affair: to be sure, pass a file object
+        It does not sync the file: to make the data survive a power failure, pass a file object
         and call `os.fsync` on it after this.
         """
         self.close_chunk()
@@ -187,7 +187,7 @@ class RecordWriter(Closing):
         return begin
 
     def _write(self, raw: bytes) -> None:
-        """Write all of `raw`. An unbuffered file may take less than it is given."""
+        """Write all of `raw`. An unbuffered file may accept fewer bytes in one call."""
         left: bytes | memoryview = raw
         try:
             while left:

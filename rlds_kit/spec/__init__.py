@@ -1,7 +1,7 @@
-"""What every field of a step holds: specs, where they come from, and whether values fit them.
+"""Specs, which describe the values of each field of a step: how to make them, and whether values fit them.
 
 `from rlds_kit.spec import from_gymnasium` and `from_dm_env` give the modules of those names, which import the library
-they are about; nothing else here does.
+they convert from; no other module here does.
 """
 
 from rlds_kit.spec.as_json import from_json, to_json

@@ -112,7 +112,7 @@ def _anything(_spec: Spec, _value: object, _place: str, _found: list[Problem]) -
     """No bounds."""
 
 
-# A check takes its own kind of spec; a table from kind to check cannot say so, hence typing.Any.
+# Each check takes its own kind of spec; the type of a table from kind to check cannot express that, hence Any.
 _CHECKS: typing.Final[dict[type, Callable[[typing.Any, object, str, list[Problem]], None]]] = {
     Array: _array,
     Text: _text,

@@ -11,7 +11,7 @@ _PYTHON: Final = {np.dtype(kind): kind for kind in (bool, int, float, complex)}
 
 
 def fitting_types(spec: Spec) -> frozenset[type]:
-    """Types of numbers that fit a spec whatever they are; int: as far as 64 bits hold them.
+    """The types of which every number fits a spec; of int every number of 64 bits.
 
     >>> fitting_types(Array((), np.float64)) == {float, np.float64}
     True

@@ -56,7 +56,7 @@ def holds_all(dtype: np.dtype[typing.Any], values: np.ndarray) -> bool:
 def _holds_float(dtype: np.dtype[typing.Any], number: float) -> bool:
     if dtype == _FLOAT64:
         return True
-    if dtype == _FLOAT32 and -_FLOAT32_MAX <= number <= _FLOAT32_MAX:  # a reward of every step comes by here
+    if dtype == _FLOAT32 and -_FLOAT32_MAX <= number <= _FLOAT32_MAX:  # called for the reward of every step
         return float(np.float32(number)) == number
     return _holds(dtype, np.asarray(number))
 
@@ -94,7 +94,7 @@ def _holds_int(dtype: np.dtype[typing.Any], number: int) -> bool:
 
 
 def _survives(array: np.ndarray, dtype: np.dtype[typing.Any]) -> bool:
-    with np.errstate(all="ignore"):  # an overflow is an answer here, not an accident
+    with np.errstate(all="ignore"):  # an overflow is an expected result here
         return array.astype(dtype).astype(array.dtype).tobytes() == array.tobytes()
 
 

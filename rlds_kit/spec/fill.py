@@ -1,4 +1,4 @@
-"""Values that stand where nothing is defined."""
+"""Placeholder values for undefined entries."""
 
 import typing
 

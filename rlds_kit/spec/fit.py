@@ -25,7 +25,7 @@ def problems(spec: Spec, value: object, place: str = "") -> list[Problem]:
 
     Args:
       spec: what is expected.
-      value: what came.
+      value: to check.
       place: path of the value, for the messages.
 
     >>> spec = Dict({"pixels": Array((210, 160, 3), np.uint8), "lives": Array((), np.int64)})
@@ -87,7 +87,7 @@ def _instance(kind: type) -> Callable[[Spec, object, str, list[Problem]], None]:
 
 
 def _dict(spec: Dict, value: object, place: str, found: list[Problem]) -> None:
-    if not isinstance(value, dict | Mapping):  # most are dicts, and that is known sooner
+    if not isinstance(value, dict | Mapping):  # most are dicts, and this test is faster
         found.append(_unfit(spec, value, place, "type"))
         return
     for key, field in spec.fields.items():
@@ -189,7 +189,7 @@ def _links(links: object, count: int | None, place: str, found: list[Problem], *
         found.append(Problem(at_item(place, 2), f"expected {expected}, got {describe_value(links)}", "type"))
 
 
-# A check takes its own kind of spec; a table from kind to check cannot say so, hence typing.Any.
+# Each check takes its own kind of spec; the type of a table from kind to check cannot express that, hence Any.
 _CHECKS: typing.Final[dict[type, Callable[[typing.Any, object, str, list[Problem]], object]]] = {
     Array: _array,
     Text: _instance(str),

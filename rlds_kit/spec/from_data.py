@@ -1,4 +1,4 @@
-"""Specs from data: that of one value (`infer`), and of all that came so far (`merge`)."""
+"""Specs from data: of one value (`infer`), and of all values so far (`merge`)."""
 
 from collections.abc import Mapping
 

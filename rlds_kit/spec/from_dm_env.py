@@ -17,8 +17,8 @@ DmEnvSpec: typing.TypeAlias = typing.Any
 def from_dm_env(spec: DmEnvSpec, place: str = "spec") -> Spec:
     """The spec of what a dm_env spec describes, bounds and name included.
 
-    A `StringArray` of shape `()` becomes `Text` or `Bytes`; of another shape it becomes `Any`, for its object arrays
-    cannot be recorded and what an environment returns in their stead is seen from the data. None is always None.
+    A `StringArray` of shape `()` becomes `Text` or `Bytes`; of another shape it becomes `Any`, because its object
+    arrays cannot be recorded, and the data show what the environment returns instead. None is always None.
 
     Args:
       spec: a dm_env spec, or dicts, lists and tuples of them, or None.

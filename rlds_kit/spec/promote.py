@@ -1,4 +1,4 @@
-"""What a declared field holds when something else came in it, too."""
+"""Widens the spec of a declared field that also has values of other types."""
 
 from typing import Any as Anything
 from typing import Final
@@ -16,12 +16,12 @@ def promoted(declared: Spec, came: Spec) -> Spec:
     """The declared spec, widened where every value of both specs fits without a loss.
 
     A dtype is widened if the wider one holds all values of both; what is None or missing at some steps becomes
-    `Optional`, and so does an item that was not declared. A container in whose place something else came is `Any`.
-    Everything else stays as it was declared: who reads such values as arrays gets an error that names the episode.
+    `Optional`, and so does an item that was not declared. A container with other values in its place is `Any`.
+    Everything else stays as it was declared: reading such values as arrays raises an error that names the episode.
 
     Args:
       declared: what was expected.
-      came: what came as well; the items of a tuple or list by their element of the path, as in "(0)".
+      came: the spec of the other values; the items of a tuple or list by their element of the path, as in "(0)".
 
     >>> promoted(Array((3,), np.float32), Array((3,), np.float64))
     Array((3,), float64)

@@ -1,4 +1,4 @@
-"""The union of two specs: what dynamic fields turn out to hold, step by step."""
+"""The union of two specs, from which the specs of dynamic fields are inferred step by step."""
 
 import typing
 from functools import reduce
@@ -122,7 +122,7 @@ def _graphs(a: Graph, b: Graph) -> Spec:
 def _batched(a: Spec, b: Spec) -> Spec:
     """The union of two specs whose values come `stacked`: `Any` unless batches of it have room for batches of both.
 
-    That is another question than `merge` answers: a number and a string have a union, but batches of numbers are
+    This differs from `merge`: a number and a string have a union, but batches of numbers are
     arrays and batches of strings are tuples.
     """
     if a == b:

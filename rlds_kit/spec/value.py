@@ -45,12 +45,12 @@ def encode(value: object, place: str = "value", depth: int = 0) -> Value:
     Args:
       value: None, bool, int, float, complex, str, bytes, NumPy arrays and scalars, and nested dict, list and tuple of
         them. Subclasses (named tuples, IntEnum, OrderedDict) keep their value and lose their class.
-      place: where the value stands, for the error.
-      depth: how many containers it stands in.
+      place: path of the value, for the error.
+      depth: how many containers it is nested in.
 
     Raises:
-      UnsupportedTypeError: another type stands somewhere inside.
-      SpecError: more than MAX_NESTING containers stand in one another.
+      UnsupportedTypeError: it contains a value of another type.
+      SpecError: more than MAX_NESTING containers are nested.
 
     >>> decode(encode({"a": (1, [None, 2.5])}))
     {'a': (1, [None, 2.5])}
@@ -84,7 +84,7 @@ def decode_stored(message: Value, what: str, place: object) -> Any:  # likewise
       place: where it is.
 
     Raises:
-      DamagedError: it makes no sense.
+      DamagedError: it is invalid.
     """
     try:
         return decode(message)

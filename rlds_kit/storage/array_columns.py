@@ -1,4 +1,4 @@
-"""Turns fields that are given as arrays into columns, without a look at each row.
+"""Converts fields that are given as arrays to columns, without processing each row.
 
 The first row is flattened and validated as any row is; that determines the columns of all others, because an array has
 one dtype and one shape for all of them. What no array can have, such as text, is flattened row by row.
@@ -143,8 +143,8 @@ def columns_of(
 ) -> tuple[SideColumns, SideColumns]:
     """The columns of the two sides of rows that are given as arrays. They have the memory of the arrays.
 
-    Values in arrays and lists are validated before this returns. Those of other sequences, which may make a value when
-    they are asked for it, are validated when their block is written.
+    Values in arrays and lists are validated before this returns. Those of other sequences, which may compute a value on
+    each access, are validated when their block is written.
 
     Args:
       observed: the observation side.
@@ -252,7 +252,7 @@ def _column(key: ColumnKey, rows: np.ndarray, values: np.ndarray | list[Any]) ->
 
 
 def _is_in_memory(values: Nest) -> bool:
-    """Whether all values of a nest are there, and none is made when it is asked for."""
+    """Whether all values of a nest are in memory, and none is computed on access."""
     if isinstance(values, dict):
         return all(map(_is_in_memory, values.values()))
     if isinstance(values, tuple):

@@ -259,7 +259,7 @@ def _shape_bytes(shape: tuple[int, ...]) -> bytes:
 
 @functools.lru_cache(maxsize=4096)
 def _head(identity: Identity) -> bytes:
-    """What stands before the hashes of a leaf."""
+    """The bytes before the hashes of a leaf."""
     path, kind, dtype, rank = identity
     return _framed(path.encode()) + _number(kind) + _framed(dtype.encode()) + _number(rank)
 

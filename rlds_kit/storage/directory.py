@@ -13,7 +13,7 @@ from rlds_kit import spec as specs
 from rlds_kit.base import lock
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.append_file import sync_directory
-from rlds_kit.base.errors import DatasetExistsError, FormatError, SpecError
+from rlds_kit.base.errors import DatasetExistsError, FormatError, NotADatasetError, SpecError
 from rlds_kit.base.whole_file import make_directory, whole_file
 from rlds_kit.remote.address import require_local
 from rlds_kit.spec import from_json, to_json, value
@@ -40,6 +40,15 @@ def shards_in(directory: Path) -> list[Path]:
 def is_dataset(directory: Path) -> bool:
     """Whether there is a dataset."""
     return (directory / DESCRIPTION).is_file() or bool(shards_in(directory))
+
+
+def require_dataset(directory: Path) -> None:
+    """Raises NotADatasetError if there is no dataset."""
+    if not is_dataset(directory):
+        what = "is no directory" if not directory.is_dir() else f"has no shard and no {DESCRIPTION}"
+        raise NotADatasetError(
+            f"{directory}: expected a dataset, but it {what}; check the path: `rlds-kit list DIRECTORY` lists datasets"
+        )
 
 
 def shard_paths(directory: Path) -> Iterator[Path]:
@@ -80,8 +89,8 @@ def prepare(directory: Path, mode: str, declared: specs.Dict, about: Mapping[str
             _require_compatible(candidate, declared)
             return candidate
     raise DatasetExistsError(
-        f"{directory} holds a dataset; pass mode='append' to add to it, mode='new' to record beside it, or give "
-        "another path"
+        f"{directory} holds a dataset{_emptiness(directory)}; pass mode='append' to add to it, mode='new' to record "
+        "beside it, or give another path"
     )
 
 
@@ -178,7 +187,7 @@ def _warn_of_missing_locks(directory: Path) -> None:
     warnings.warn(
         f"{directory}: this file system has no locks (flock), by which readers see that a shard is being written. "
         "Everything is recorded; until a shard is closed, its open episodes are listed as INCOMPLETE. Record on a "
-        "local disk if somebody reads meanwhile.",
+        "local disk if other processes read meanwhile.",
         RuntimeWarning,
         stacklevel=5,
     )
@@ -201,8 +210,14 @@ def _require_compatible(directory: Path, declared: specs.Dict) -> None:
     if problems:
         lines = "\n".join(f"  {problem.place}: {problem.message}" for problem in problems)
         raise SpecError(
-            f"{directory} holds a dataset of another spec; record into another directory, or mode='new'.\n{lines}"
+            f"{directory} holds a dataset of another spec{_emptiness(directory)}; record into another directory, or "
+            f"mode='new'.\n{lines}"
         )
+
+
+def _emptiness(directory: Path) -> str:
+    """What to do about a dataset without shards, such as one of a program that failed at its first step."""
+    return "" if shards_in(directory) else " but no episode: delete it if nothing records into it"
 
 
 def _readable(content: object) -> Any:  # JSON

@@ -34,7 +34,7 @@ def in_whole(undo: Callable[[Stored, Rows], None], stored: Stored, out: Rows, pa
 
 
 def array_bytes(rows: Rows) -> int:
-    """Bytes of the array that rows are a part of: with many, what is written first is in no cache when all is read."""
+    """Bytes of the whole array that rows are a part of; if it is large, its beginning has left the CPU cache."""
     while isinstance(rows.base, np.ndarray):
         rows = rows.base
     return rows.nbytes

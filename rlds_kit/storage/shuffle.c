@@ -78,7 +78,7 @@ void decode_shuffled(const uint8_t *planes, Py_ssize_t elements, Py_ssize_t item
   }
   uint8_t *row = scratch, *previous = scratch + width;
   memset(previous, 0, (size_t)width);
-  for (Py_ssize_t i = 0; i < begin; ++i) { /* rows that nobody wants, but later ones are relative to */
+  for (Py_ssize_t i = 0; i < begin; ++i) { /* rows that are not requested; later ones are relative to them */
     interleave(planes, elements, itemsize, i * values, values, row);
     undo_relation(row, 1, previous, width, itemsize, relation);
     uint8_t *other = row;

@@ -1,1 +1,1 @@
-"""What is done with whole datasets: verify and repair, edit, compare, replay, plot, show as video, publish."""
+"""Operations on whole datasets: verify and repair, edit, compare, replay, plot, convert to video, publish."""

@@ -8,7 +8,7 @@ from rlds_kit.shaping.learners.tamer import Tamer
 
 
 def learn_from_trial(tamer: Tamer, episode: Episode, *, seat: str = "player") -> None:
-    """Has an agent learn what a `TamerActor` learned while a trial was played: the same weights, bit for bit.
+    """Trains an agent from a recorded trial: its weights equal those of the `TamerActor` in the trial, bit for bit.
 
     Args:
       tamer: a new agent, or one with the state from which the actor began.
@@ -19,7 +19,7 @@ def learn_from_trial(tamer: Tamer, episode: Episode, *, seat: str = "player") ->
     steps = list(episode.steps)[: episode.length - 1]
     for number, step in enumerate(steps):
         tamer.show(_of_seat(step["observation"], seat), _of_seat(step.get("proposal", step["action"]), seat))
-        if number < len(steps) - 1:  # texts of the last step came too late for an action
+        if number < len(steps) - 1:  # texts of the last step arrived after the last action
             for text in step["play"].get("said", ()):
                 if seat in text["to"]:
                     for item in received(text["content"]):

@@ -17,11 +17,11 @@ from rlds_kit.trials.actors.contract import ActorInfo, Experience, Reply, Text
 from rlds_kit.trials.actors.registry import load
 
 INTENT = "intent"
-"""Of the text that announces an action: `{"intent": action}`."""
+"""The key of the text that announces an action: `{"intent": action}`."""
 
 
 class TamerActor:
-    """Learns from feedback that other seats send, while it plays. Learning has a thread and costs no time of the game.
+    """Learns from feedback of other seats while it plays. A thread learns, so the game does not wait.
 
     Feedback comes as texts (`rlds_kit.shaping.feedback.to_text`) with the marks of the clock and the events. A trial
     records them, so `learn_from_trial` gives the same weights, bit for bit.
@@ -29,12 +29,12 @@ class TamerActor:
     Its configuration:
 
     - `learner`: a function, or "module:name" of one, that returns a new `Tamer`.
-    - `state`: a file. What was learned before is read from it if it exists, and what was learned is written when the
-      episode is over. None: every episode begins anew, and nothing is written.
-    - `announce_to`: a seat that gets each action as text, before it is done: who sees what an agent intends judges it
-      better. None: none.
-    - `waits`: True: before each action all feedback that came is learned, so that a trial repeats exactly. The game
-      waits for that.
+    - `state`: a file with the weights, which is read if it exists, and written at the end of the episode. None: each
+        episode begins with new weights, and none are written.
+    - `announce_to`: a seat that receives each action as text before it is done, because people judge an agent better if
+      they see what it is going to do. None: no seat.
+    - `waits`: True: the game waits before each action until all feedback received so far is learned, so that a trial
+      can be repeated exactly.
     """
 
     version = __version__
@@ -63,7 +63,7 @@ class TamerActor:
         weakref.finalize(self, self._thread.release)
 
     def act(self, observation: Any, reward: float | None, messages: tuple[Text, ...]) -> Reply:
-        """The action with the best prediction of the weights that are learned by now."""
+        """The action with the best prediction of the current weights."""
         del reward
         for each in messages:
             self._take(received(each.content))
@@ -75,7 +75,7 @@ class TamerActor:
         return Reply(action, messages=((self._announce_to, json.dumps({INTENT: _plain(action)})),))
 
     def learn(self, experience: Experience) -> None:
-        """A step was done; feedback about it may come."""
+        """Records that a step was done; feedback about it may arrive."""
         self._thread.put(functools.partial(self._tamer.show, experience.observation, experience.action))
         if experience.terminated or experience.truncated:
             self._thread.put(self._tamer.finish)
@@ -89,5 +89,5 @@ class TamerActor:
 
 
 def _plain(action: Any) -> Any:
-    """An action as JSON has it."""
+    """Converts an action to a value for JSON."""
     return action.tolist() if hasattr(action, "tolist") else action

@@ -1,4 +1,4 @@
-"""A simulated trainer as an actor of trials: for tests, and to try a training before people do."""
+"""A simulated trainer as an actor of trials: for tests, and to try out a training before people use it."""
 
 import heapq
 import itertools
@@ -19,9 +19,9 @@ from rlds_kit.trials.actors.registry import load
 
 
 class TrainerActor:
-    """Judges the player of a trial from the seat of the teacher, and never does an action in its place.
+    """Judges the player of a trial from the seat of the teacher; it never acts for the player.
 
-    It has a clock of its own, on which each step takes the same time, so its judgements follow from the seed. Its
+    It has its own clock, on which each step takes the same time, so its judgements are determined by the seed. Its
     configuration: `trainer`, a function or "module:name" of one that returns a `SimulatedTrainer`, and `player`, the
     seat that it judges ("player"), which has to announce its actions.
     """
@@ -40,7 +40,7 @@ class TrainerActor:
         self._numbers, self._step, self._before = itertools.count(), 0, None
 
     def act(self, observation: Any, reward: float | None, messages: tuple[Text, ...]) -> Reply:
-        """What it judged until this step is shown, and the mark of this step."""
+        """Sends its judgements up to this step, and the mark of this step."""
         del reward
         step_ns = round(self._trainer.step_seconds * SECOND)
         now = self._step * step_ns
@@ -51,7 +51,7 @@ class TrainerActor:
         return Reply(None, messages=((self._player, text),))
 
     def _judge(self, text: Text, begin_ns: int) -> None:
-        """Judges the action that the player announced for the step before."""
+        """Judges the action that the player announced for the previous step."""
         action = json.loads(text.content)[INTENT]
         for each in self._trainer.presses(self._before, action, begin_ns, self._random):
             heapq.heappush(self._waiting, each)

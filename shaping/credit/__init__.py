@@ -1,4 +1,4 @@
-"""Which steps an event of feedback is about: assigners of credit, the labels they give, and losses."""
+"""Credit assignment: the steps that an event of feedback is about, labels for training, and losses."""
 
 from rlds_kit.shaping.credit.assigner import Assigner, Credit, identity
 from rlds_kit.shaping.credit.delays import DelayAssigner, EmpiricalHistogram, GammaDelay, UniformWindow

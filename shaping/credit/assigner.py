@@ -1,4 +1,4 @@
-"""What an assigner of credit does, and its name."""
+"""The interface of assigners of credit, and their names."""
 
 import dataclasses
 import hashlib
@@ -14,8 +14,8 @@ class Credit(NamedTuple):
 
     Attributes:
       first: the first step with credit; 0 if there is none.
-      weights: of this step and the following ones, each in [0, 1]; their sum is 1, or less if a part of the credit is
-        for the time before the episode or after it.
+      weights: of this step and the following ones, each in [0, 1]; their sum is 1, or less if a part of the credit
+        belongs to time before or after the episode.
     """
 
     first: int
@@ -31,14 +31,14 @@ class Credit(NamedTuple):
 class Assigner(Protocol):
     """Assigns the credit of an event. Implementations are frozen dataclasses: their fields are the parameters.
 
-    The result depends on nothing but the parameters, the event, and the first `event.marks` marks of the clock: what
-    came later changes nothing. So the same assigner gives the same bits while a game is played and afterwards.
+    The result depends only on the parameters, the event, and the first `event.marks` marks of the clock, not on later
+    ones. So the same assigner gives the same bits during a game and afterwards.
     """
 
     name: ClassVar[str]
-    """Of the rule."""
+    """Name of the rule."""
     version: ClassVar[int]
-    """Of the rule; another number when it gives another result."""
+    """Version of the rule; it changes when the results change."""
 
     def credit(self, event: FeedbackEvent, clock: StepClock) -> Credit:
         """The steps that an event is about.
@@ -50,14 +50,14 @@ class Assigner(Protocol):
 
 
 def parameters(assigner: Assigner) -> dict[str, Any]:
-    """The fields of an assigner, as JSON has them."""
+    """The fields of an assigner as values for JSON."""
     described: Any = assigner  # a dataclass, which a protocol cannot state
     fields: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(described)))
     return fields
 
 
 def identity(assigner: Assigner) -> str:
-    """The name of what an assigner derives: a hash of its name, its version and its parameters.
+    """Identifies the results of an assigner: a hash of its name, its version and its parameters.
 
     >>> from rlds_kit.shaping.credit import UniformWindow
     >>> identity(UniformWindow(0.2, 0.6))

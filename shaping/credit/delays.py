@@ -1,11 +1,11 @@
-"""Credit from the delay of people: what they judge now was shown some tenths of a second ago.
+"""Credit from the reaction time of people: an event judges a step that was shown some tenths of a second earlier.
 
 The delay from the moment that a person judges to the event has a density f. A step that was shown from b to e gets, for
 an event at time t, the probability that the judged moment is within the step: the integral of f from t - e to t - b
 (Knox and Stone, 2009). Times are played times, so a pause does not count. The weights are differences of the
 distribution function F at the bounds of the steps; so during the episode they sum to F(t - begin of the episode), and
-to exactly 1 up to rounding where the density is 0 beyond that. After the episode the part for the time since its end is
-missing, too: an event that comes later than the longest delay gets nothing.
+to exactly 1 up to rounding where the density is 0 beyond that. For an event after the episode, the part for the time
+since its end is missing, too; if the event is later than the longest delay, no step gets credit.
 """
 
 import functools
@@ -33,7 +33,7 @@ class DelayAssigner(ABC):
 
     @abstractmethod
     def cdf(self, delay: float) -> float:
-        """The probability of at most this delay in seconds: 0 for shorter ones than any, 1 for longer ones."""
+        """The probability of a delay of at most this many seconds: the cumulative distribution function."""
 
     @property
     @abstractmethod
@@ -48,20 +48,20 @@ class DelayAssigner(ABC):
         first = max(bisect_left(begins, now - math.ceil(self.longest * NANOSECONDS)) - 1, 0)
         below = [self.cdf((now - begin) / NANOSECONDS) for begin in begins[first:]]
         if not is_over:
-            below.append(0.0)  # the step that is shown has not ended
+            below.append(0.0)  # the current step has not ended
         weights = [after - before for after, before in itertools.pairwise(below)][: n_steps - first]
         return _trimmed(first, weights)
 
 
 def _trimmed(first: int, weights: list[float]) -> Credit:
-    """Without steps that get nothing, at both ends."""
+    """Removes steps without credit at both ends."""
     some = [at for at, each in enumerate(weights) if each > 0]
     return Credit(first + some[0], tuple(weights[some[0] : some[-1] + 1])) if some else Credit(0, ())
 
 
 @dataclass(frozen=True, slots=True)
 class UniformWindow(DelayAssigner):
-    """All delays within a window are as probable, in seconds: Deep TAMER's rule.
+    """All delays in a window, in seconds, are equally probable, as in Deep TAMER.
 
     Raises:
       ValueError: the window is empty, or begins before the event.
@@ -92,7 +92,7 @@ class UniformWindow(DelayAssigner):
 
 @dataclass(frozen=True, slots=True)
 class GammaDelay(DelayAssigner):
-    """Delays have a gamma density, of shape k and scale theta, shifted by the shortest delay; all but k in seconds.
+    """Delays have a gamma density of shape k and scale theta (seconds), shifted by the shortest delay (seconds).
 
     Delays that only one in 1e9 exceeds are neglected.
 
@@ -131,14 +131,14 @@ class GammaDelay(DelayAssigner):
 
 @dataclass(frozen=True, slots=True)
 class EmpiricalHistogram(DelayAssigner):
-    """Delays as they were measured: a histogram, uniform within each bin.
+    """Measured delays: a histogram, uniform within each bin.
 
     Attributes:
       edges: of the bins in seconds, increasing, from 0 on; one more than counts.
       counts: of the delays in each bin, not all 0.
 
     Raises:
-      ValueError: edges or counts are not such.
+      ValueError: edges or counts are invalid.
 
     >>> EmpiricalHistogram((0.2, 0.4, 0.8), (3, 1)).cdf(0.6)
     0.875
@@ -183,8 +183,7 @@ class EmpiricalHistogram(DelayAssigner):
 def lower_gamma(shape: float, x: float) -> float:
     """The regularised lower incomplete gamma function P(shape, x), to about 1e-14, for x > 0.
 
-    Where x < shape + 1 its series converges fast, elsewhere the continued fraction of its complement does (Lentz's
-    method).
+    For x < shape + 1 its series converges fast; otherwise the continued fraction of its complement (Lentz's method).
 
     >>> lower_gamma(1.0, 2.0) == 1 - math.exp(-2.0)
     True
@@ -221,7 +220,7 @@ def _fraction(shape: float, x: float) -> float:
 
 @functools.cache
 def _upper_bound(shape: float) -> float:
-    """A delay of scale 1 that is exceeded with less than the neglected probability: Chernoff's bound."""
+    """A delay, for scale 1, that is exceeded with less than the neglected probability, by Chernoff's bound."""
     x = max(shape, 1.0)
     while shape * (1 + math.log(x / shape)) - x > math.log(TAIL):
         x += 0.5

@@ -1,4 +1,4 @@
-"""Credit that is derived from stored feedback: a layer that can be dropped and made again."""
+"""Credit that is derived from stored feedback, in a layer that can be deleted and computed again."""
 
 import uuid
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from rlds_kit.shaping.feedback.layer import LAYER, read_feedback
 from rlds_kit.shaping.feedback.stream import FeedbackStream
 
 FIELDS: Final = ("credit/h", "credit/weight", "credit/events")
-"""Of a step: its feedback, weighted by credit; the sum of weights; the number of events with a part of their credit."""
+"""Fields of a step: its feedback, weighted by credit; the sum of weights; the number of events that give it credit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class StepCredit:
     Attributes:
       h: `[n_steps]` float64: the sum of value times credit.
       weight: `[n_steps]` float64: the sum of credit.
-      n_events: `[n_steps]` int64: events that gave some.
+      n_events: `[n_steps]` int64: number of events with credit for the step.
     """
 
     h: np.ndarray
@@ -61,13 +61,13 @@ def credit_layer(assigner: Assigner) -> str:
 
 
 def write_credit(dataset: Dataset, assigner: Assigner, *, layer: str = LAYER) -> str:
-    """Derives credit for all episodes with feedback; of steps that have some already, the new one counts.
+    """Derives credit for all episodes with feedback; it replaces earlier credit of the same steps.
 
     Each step gets the fields `credit/h`, `credit/weight` and `credit/events`, and h as its reward, so that
-    `dataset.as_amended(name)` gives the feedback in place of the recorded rewards. Nothing else changes.
+    `dataset.as_amended(name)` has the feedback in place of the recorded rewards. Nothing else changes.
 
     Args:
-      dataset: that has the layer of feedback.
+      dataset: with the layer of feedback.
       assigner: whose name, version and parameters are stored with the credit.
       layer: of the feedback.
 
@@ -90,10 +90,10 @@ def write_credit(dataset: Dataset, assigner: Assigner, *, layer: str = LAYER) ->
 
 
 def read_credit(dataset: Dataset, episode: Episode | uuid.UUID, assigner: Assigner) -> StepCredit:
-    """The stored credit of an episode, as `write_credit` wrote it last.
+    """The stored credit of an episode, from the latest call of `write_credit`.
 
     Raises:
-      KeyError: there is none; `write_credit` makes it.
+      KeyError: there is none; call `write_credit` first.
     """
     found = {each.field: each.value for each in dataset.layer(credit_layer(assigner)).annotations(episode)}
     if FIELDS[0] not in found:

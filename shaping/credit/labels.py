@@ -1,4 +1,4 @@
-"""Labels: what a model should predict for a step, or for several steps together."""
+"""Labels: targets for the prediction of a model for a step, or for several steps together."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
@@ -9,7 +9,7 @@ from rlds_kit.shaping.credit.assigner import Credit
 
 
 class Label(NamedTuple):
-    """What a model should predict.
+    """A target for the prediction of a model.
 
     Attributes:
       features: `[n]` float64.

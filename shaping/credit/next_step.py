@@ -1,4 +1,4 @@
-"""All credit to one step."""
+"""Assigns all credit to one step."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,13 +11,13 @@ from rlds_kit.shaping.feedback.step_clock import StepClock
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """All credit to the step that is shown when an event comes, or to an earlier one: for steps of about a second.
+    """Assigns all credit to the current step of an event, or to an earlier one: for steps of about a second.
 
-    Algorithm 1 of the TAMER paper: what came until the next step begins is about this step. In Tetris a person judges
+    Algorithm 1 of the TAMER paper: feedback before the next step begins is about this step. In Tetris a person judges
     the previous piece while the next one falls; that is a lag of 1.
 
     Attributes:
-      lag: 0: the step that is shown; 1: the one before it.
+      lag: 0: the current step; 1: the previous one.
 
     Raises:
       TypeError: the lag is no integer.
@@ -34,7 +34,7 @@ class NextStep:
             raise ValueError(f"lag: expected 0 or more steps before the one that is shown, got {self.lag}")
 
     def credit(self, event: FeedbackEvent, clock: StepClock) -> Credit:
-        """See `Assigner.credit`. After the episode its last step is the one before, and is taken as shown, too."""
+        """See `Assigner.credit`. After the episode, its last step counts as the current and as the previous one."""
         bounds, is_over = clock.bounds(event.marks)
         step = min(len(bounds) - 1 - self.lag, len(bounds) - 1 - is_over)
         return Credit(step, (1.0,)) if step >= 0 else Credit(0, ())

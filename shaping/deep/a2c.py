@@ -28,7 +28,7 @@ class A2CSettings:
       trace: lambda of the generalised advantage (Schulman et al. 2016); 1: the sum of all rewards.
       entropy: factor of the policy's entropy.
       hidden: units of the two hidden layers of either network.
-      largest: norm of a gradient; longer ones are shortened.
+      largest: maximum norm of a gradient; larger ones are clipped.
     """
 
     horizon: int = 8
@@ -67,7 +67,7 @@ class _Played:
 
 @dataclass
 class _Rollout:
-    """`[horizon, n]` of what happened between two updates; `states` has one more."""
+    """The data between two updates, `[horizon, n]`; `states` has one more."""
 
     states: NDArray[np.float32]
     actions: NDArray[np.int64]
@@ -77,9 +77,9 @@ class _Rollout:
 
 @dataclass
 class A2C:
-    """An agent, and the environments that it plays side by side. One whose episode ended begins again.
+    """An agent, and the environments that it plays in parallel. An environment is reset when its episode ends.
 
-    A truncated episode ends as a terminated one does. Equal seeds give equal weights on one machine, with one thread
+    Truncation is treated like termination. Equal seeds give equal weights on one machine, with one thread
     (`torch.set_num_threads(1)`, which is also the fastest for networks of this size).
 
     Attributes:
@@ -120,7 +120,7 @@ class A2C:
         return np.asarray((logits + self._random.gumbel(size=logits.shape)).argmax(-1))
 
     def play(self, n_episodes: int) -> list[PlayedEpisode]:
-        """Plays without learning, from new episodes on; returns those that begin first, not those that end first.
+        """Plays new episodes without learning; returns the first ones to begin, not the first ones to end.
 
         Args:
           n_episodes: rounded up to a multiple of the number of environments.
@@ -137,7 +137,7 @@ class A2C:
         return [episode for each in found for episode in each[:rounds]]
 
     def train(self, n_steps: int) -> Iterator[int]:
-        """Trains for so many actions of all environments together; yields their number after each update."""
+        """Trains for this many actions of all environments together; yields the number so far after each update."""
         with needs("torch"):
             import torch
         parameters = [*self.actor.parameters(), *self.critic.parameters()]

@@ -1,4 +1,4 @@
-"""COACH (MacGlashan et al. 2017): feedback is the advantage of what the policy did, and moves it along a trace."""
+"""COACH (MacGlashan et al. 2017): feedback is the advantage of the policy's actions, and updates it along a trace."""
 
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -65,7 +65,7 @@ class Coach:
         return int(self._random.choice(len(given), p=given))
 
     def stepped(self, state: np.ndarray[Any, Any], action: int) -> None:
-        """Remembers a step, and adds the one that is credited now to the trace."""
+        """Stores a step, and adds the one that is `delay` steps older to the trace."""
         import torch
 
         self._past.append((np.array(state, np.float32), int(action)))
@@ -91,7 +91,7 @@ class Coach:
             self._add(weights, -(logs.exp() * logs).sum(), self._learning_rate * self._entropy)
 
     def end(self) -> None:
-        """An episode is over: its steps get no more feedback."""
+        """Ends an episode: its steps get no more feedback."""
         self._past.clear()
         for each in self.trace:
             each.zero_()

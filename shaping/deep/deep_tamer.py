@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import torch
 
 RECENT: Final = 10_000
-"""Steps that are remembered to be credited; more than any window needs."""
+"""Number of stored steps that can get credit; more than any window needs."""
 
 
 class Sample(NamedTuple):
@@ -21,7 +21,7 @@ class Sample(NamedTuple):
       state: `[...]` of the step.
       action: of the step.
       value: of the feedback.
-      weight: how much of the delay's probability falls on the step.
+      weight: the probability of the delay within the step.
     """
 
     state: np.ndarray[Any, Any]
@@ -46,7 +46,7 @@ def uniform_weight(start: float, end: float, window: tuple[float, float]) -> flo
 
 
 class DeepTamer:
-    """Learns which feedback each action in a state gets, and does the action with the largest one.
+    """Learns to predict the feedback for each action in a state, and chooses the action with the largest prediction.
 
     The loss of a sample is `weight * (prediction - value) ** 2`. Every event of feedback gives one step of the
     optimizer on the samples that it is credited to, and `replay` gives more on samples of the past.
@@ -60,7 +60,7 @@ class DeepTamer:
       is_sgd: whether the optimizer is plain gradient descent; else it is Adam.
 
     Raises:
-      ValueError: the window is not one.
+      ValueError: the window is invalid.
       MissingExtraError: PyTorch is not installed.
     """
 
@@ -86,7 +86,7 @@ class DeepTamer:
         self._optimizer = optimizer(network.parameters(), lr=learning_rate)
 
     def predict(self, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The feedback that is expected: `[n, actions]`, for `[n, ...]` states."""
+        """The predicted feedback: `[n, actions]`, for `[n, ...]` states."""
         import torch
 
         with torch.no_grad():
@@ -98,7 +98,7 @@ class DeepTamer:
         return int(self._random.choice(np.flatnonzero(found == found.max())))
 
     def stepped(self, state: np.ndarray[Any, Any], action: int, start: float, end: float) -> None:
-        """Remembers a step, to be credited.
+        """Stores a step for credit assignment.
 
         Args:
           state: in which the action was done.
@@ -112,7 +112,7 @@ class DeepTamer:
         self._recent.append((np.array(state, np.float32), int(action), start, end))
 
     def feedback(self, value: float, time: float) -> list[Sample]:
-        """Learns from an event of feedback; returns the samples that it gave. Feedback of 0 is none.
+        """Learns from an event of feedback; returns its samples. Feedback of 0 is ignored.
 
         Args:
           value: of the feedback.

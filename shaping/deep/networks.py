@@ -1,4 +1,4 @@
-"""Small networks of PyTorch whose initial weights follow from a seed, whatever else draws random numbers."""
+"""Small networks of PyTorch, whose initial weights are determined by a seed, not by the global random state."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING

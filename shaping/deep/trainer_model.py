@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class TrainerModel:
-    """Learns what feedback the trainer gives for states and actions, and takes over when there is no more.
+    """Learns to predict the feedback of the trainer, and replaces the trainer when no more feedback comes.
 
     Args:
       network: from `[n, ...]` states to `[n, actions]`: the feedback for each action.
-      patience: seconds without feedback after which the trainer is taken to have stopped.
+      patience: seconds without feedback after which the trainer counts as gone.
       learning_rate: of Adam.
       batch: samples of a step of the optimizer.
       seed: of the order of samples.
@@ -50,14 +50,14 @@ class TrainerModel:
         return len(self._labels)
 
     def saw(self, state: np.ndarray[Any, Any], action: int, value: float, time: float, weight: float = 1.0) -> None:
-        """Remembers feedback of the trainer for a step.
+        """Stores feedback of the trainer for a step.
 
         Args:
           state: of the step.
           action: of the step.
           value: of the feedback.
           time: of the feedback, in seconds.
-          weight: of the sample: how surely the feedback is for this step.
+          weight: of the sample: the probability that the feedback is for this step.
         """
         self._states.append(np.array(state, np.float32))
         self._labels.append((int(action), float(value), float(weight)))
@@ -68,7 +68,7 @@ class TrainerModel:
         return self._latest is not None and time - self._latest > self.patience
 
     def learn(self, steps: int) -> float:
-        """Makes so many steps of the optimizer; returns the mean loss of the last one.
+        """Makes this many steps of the optimizer; returns the mean loss of the last one.
 
         Raises:
           ValueError: there is no feedback to learn from.
@@ -90,7 +90,7 @@ class TrainerModel:
         return float(loss.detach())
 
     def feedback(self, state: np.ndarray[Any, Any], action: int) -> float:
-        """What the trainer would give for an action in a state."""
+        """The predicted feedback of the trainer for an action in a state."""
         import torch
 
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Games that people train agents for: a Tetris whose steps are placements, and good play of it and of Mountain Car."""
+"""Games for trainings: a Tetris whose steps are placements; and judges of good play for it and for Mountain Car."""
 
 import gymnasium
 

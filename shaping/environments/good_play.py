@@ -1,4 +1,4 @@
-"""What a good trainer would say: for simulated trainers, tests and the figures of the documentation."""
+"""The feedback of an ideal trainer: for simulated trainers, tests and the figures in the documentation."""
 
 from typing import Any, Final
 
@@ -7,7 +7,7 @@ import numpy as np
 from rlds_kit.shaping.environments.placement_tetris import HEIGHT, placements
 
 _WEIGHTS: Final = (-0.51, 0.76, -0.36, -0.18)
-"""Of the sum of heights, completed lines, holes and differences of neighbours: set by hand, as good play has it."""
+"""Weights of the sum of heights, completed lines, holes and differences of neighbours: set by hand for good play."""
 _JUDGEMENTS: Final = ((0.0, 2.0), (0.15, 1.0), (0.4, 0.0), (0.7, -1.0))
 """Shares of placements that are better, up to which a placement gets a judgement; beyond the last one it gets -2."""
 

@@ -1,4 +1,4 @@
-"""Pictures of the games for people who train agents: what is done in a step is visible while the step is shown."""
+"""Pictures of the games for people who train agents; the action of a step is visible while the step is shown."""
 
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ from rlds_kit.shaping.environments.placement_tetris import HEIGHT, SHAPES, WIDTH
 
 _CELL: Final = 20
 _TETRIS: Final = np.array([[24, 26, 31], [96, 165, 250], [250, 204, 21]], np.uint8)
-"""Nothing, cells at rest, the piece that falls."""
+"""Colours of empty cells, cells at rest, and the falling piece."""
 
 CAR_HEIGHT: Final = 240
 CAR_WIDTH: Final = 400
@@ -21,11 +21,11 @@ _LOW, _HIGH, _GOAL_AT = -1.2, 0.6, 0.5
 
 
 def tetris_picture(observation: Any, action: Any, fallen: float = 0.0) -> np.ndarray:
-    """A piece that falls to where the agent puts it, so that one sees what the agent intends.
+    """A piece that falls to the position that the agent has chosen.
 
     Args:
       observation: of `PlacementTetris`.
-      action: that is done; None: the game is over, and the next piece waits above.
+      action: of the step; None: the game is over, and the next piece is above the board.
       fallen: how far the piece has fallen: 0 is above the board, 1 at rest.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A Tetris whose actions are placements: a step is a piece, turned, dropped and at rest."""
+"""A Tetris whose actions are placements: each step rotates and drops one piece."""
 
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -14,7 +14,7 @@ Observation: TypeAlias = dict[str, Any]
 
 
 def _turned(rows: str) -> list[np.ndarray]:
-    """The different turns of a piece, bool arrays with the top row first."""
+    """The different rotations of a piece, bool arrays with the top row first."""
     shape = np.array([[cell == "1" for cell in row] for row in rows.split("/")])
     found: list[np.ndarray] = []
     for times in range(TURNS):
@@ -30,12 +30,12 @@ _BELOW: Final = tuple([each.shape[0] - 1 - each[::-1].argmax(axis=0) for each in
 
 
 class Placements(NamedTuple):
-    """What can be done with a piece.
+    """The possible placements of a piece.
 
     Attributes:
-      actions: numbers of the placements: turn times 10 plus the column of the piece's left cells.
-      boards: `[n, 20, 10]` bool, the board after each, without the lines that it completes.
-      lines: `[n]` int64, how many it completes.
+      actions: numbers of the placements: rotation times 10 plus the column of the piece's left cells.
+      boards: `[n, 20, 10]` bool, the board after each placement, without completed lines.
+      lines: `[n]` int64, number of lines that each completes.
     """
 
     actions: list[int]
@@ -44,7 +44,7 @@ class Placements(NamedTuple):
 
 
 def placements(board: np.ndarray, piece: int) -> Placements:
-    """Everything that can be done with a piece; nothing if it fits nowhere: the game is over.
+    """All possible placements of a piece; empty if it fits nowhere, and then the game is over.
 
     Args:
       board: `[20, 10]`, the top row first; not 0: a cell is filled.
@@ -79,13 +79,13 @@ def _tops(filled: np.ndarray) -> np.ndarray:
 
 
 def _cleared(board: np.ndarray, complete: np.ndarray) -> np.ndarray:
-    """The board without its complete lines; what is above comes down."""
+    """Removes complete lines from the board; the rows above move down."""
     rest = board[~complete]
     return np.concatenate([np.zeros((HEIGHT - len(rest), WIDTH), np.bool_), rest])
 
 
 class PlacementTetris(gymnasium.Env[Observation, int]):
-    """Tetris in which a step places a piece: turn times 10 plus column. What does not fit there goes where it does.
+    """Tetris in which a step places a piece: rotation times 10 plus column, or the nearest possible placement.
 
     An observation has the `board`, `[20, 10]` int8 with the top row first, and the number of the `piece` in "IOTSZJL".
     The reward is the number of completed lines. The game ends when a piece fits nowhere, and is truncated after
@@ -130,7 +130,7 @@ class PlacementTetris(gymnasium.Env[Observation, int]):
         """Places the piece.
 
         Raises:
-          ValueError: the game is over, or the action is none.
+          ValueError: the game is over, or the action is invalid.
         """
         possible = placements(self._board, self._piece)
         if not possible.actions or not 0 <= int(action) < TURNS * WIDTH:
@@ -160,7 +160,7 @@ class PlacementTetris(gymnasium.Env[Observation, int]):
 
 
 def _nearest(actions: list[int], action: int, n_turns: int) -> int:
-    """The place of an action in a list; else of that with the nearest column, of the same turn if there is one."""
+    """The index of an action in a list; else that of the nearest column, with the same rotation if possible."""
     turn, column = action // WIDTH % n_turns, action % WIDTH
     distances = [(each // WIDTH != turn, abs(each % WIDTH - column)) for each in actions]
     return distances.index(min(distances))

@@ -11,7 +11,7 @@ from rlds_kit.shaping.environments.placement_tetris import HEIGHT, WIDTH, Placem
 N_FEATURES: Final = 2 * (2 * WIDTH + 3)
 """10 heights, 9 differences of neighbours, the greatest height, holes, sum and greatest of wells; and their squares."""
 _SAMPLES: Final = 500
-"""Placements at random, whose features have deviation 1."""
+"""Random placements; features are scaled to deviation 1 on these."""
 
 
 def board_features(boards: np.ndarray) -> np.ndarray:
@@ -38,8 +38,8 @@ class TetrisFeatures:
 
     Args:
       intercept: a constant feature; 0: none. Without it an agent learns badly: most labels of good play are positive,
-        and a model without a constant takes that for a property of what pieces do to the board.
-      seed: of the random placements from which the scale of features is taken.
+        and a model without a constant attributes that to the changes of the board.
+      seed: of the random placements that determine the scale of features.
     """
 
     def __init__(self, *, intercept: float = 3.0, seed: int = 0) -> None:
@@ -67,7 +67,7 @@ class TetrisFeatures:
 
 @functools.cache
 def _deviations(seed: int) -> np.ndarray:
-    """`[46]` float64, of the changes by placements at random."""
+    """`[46]` float64, of the changes by random placements."""
     env, random = PlacementTetris(), np.random.default_rng(seed)
     observation, _ = env.reset(seed=seed)
     samples: list[np.ndarray] = []

@@ -1,4 +1,4 @@
-"""What a person judges, when, and what was shown: a stream of events beside the clock of steps, stored as a layer."""
+"""Feedback of people: a stream of events, and a clock of the steps that were shown; both are stored as a layer."""
 
 from rlds_kit.shaping.feedback.event import Device, FeedbackEvent
 from rlds_kit.shaping.feedback.layer import LAYER, FeedbackWriter, read_feedback, write_feedback

@@ -1,4 +1,4 @@
-"""Events and marks as columns, and back: what is stored."""
+"""Converts events and marks to columns, which are stored, and back."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -9,7 +9,7 @@ from rlds_kit.shaping.feedback.event import Device, FeedbackEvent
 from rlds_kit.shaping.feedback.step_clock import Mark, MarkKind
 
 VERSION: Final = 1
-"""Of the columns. A reader refuses later ones."""
+"""Version of the columns. A reader refuses later ones."""
 _NUMBERS: Final = {
     "number": np.int64,
     "time_ns": np.int64,

@@ -8,7 +8,7 @@ from typing import Final
 from rlds_kit.base.arguments import integer
 
 NOT_KNOWN: Final = -1
-"""In place of a number that is not known."""
+"""The value of an unknown number."""
 
 _WHOLE: Final = ("number", "time_ns", "sent_ns", "step", "frame", "marks")
 
@@ -18,7 +18,7 @@ def whole(name: str, value: object) -> int:
 
     Raises:
       TypeError: it is no integer.
-      ValueError: it does not fit.
+      ValueError: it does not fit into 64 bits.
 
     >>> whole("time_ns", 5)
     5
@@ -30,7 +30,7 @@ def whole(name: str, value: object) -> int:
 
 
 class Device(enum.StrEnum):
-    """What an event came from.
+    """The device of an event.
 
     >>> Device("keyboard") is Device.KEYBOARD
     True
@@ -50,23 +50,23 @@ class Device(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackEvent:
-    """What a person, or a program, says about what is shown. Two presses at one time are two events.
+    """A judgement of a person or a program about the current step. Two presses at the same time are two events.
 
-    `annotator`, `device` and `number` identify an event: one that arrives twice with the same three is the same event.
+    `annotator`, `device` and `number` identify an event: a second event with the same values is a copy.
 
     Attributes:
       number: of the event, counted by its device; unique for an annotator and a device within an episode.
-      time_ns: when it came, on the monotonic clock of the host, in nanoseconds: the clock of the marks of `StepClock`.
+      time_ns: time of arrival in nanoseconds, by the monotonic clock of the host, as the marks of `StepClock`.
       value: its sign and strength; finite. Presses add up.
-      key: that was pressed, or the name of the button.
-      annotator: who judges.
-      device: what it came from.
-      sent_ns: when it was sent, by the device's own clock, which may jump; -1: not known. Credit never depends on it.
-      step: number of the step that was shown, from 0; -1: none, or not known.
-      frame: number of the picture that was shown; -1: not known.
-      marks: how many marks the clock of steps had when it came; `FeedbackStream` sets it.
+      key: the pressed key, or the name of the button.
+      annotator: the person or program that judges.
+      device: that sent it.
+      sent_ns: time of sending by the clock of the device, which may jump; -1: unknown. Credit never depends on it.
+      step: number of the displayed step, from 0; -1: none or unknown.
+      frame: number of the displayed picture; -1: unknown.
+      marks: number of marks in the clock of steps on arrival; `FeedbackStream` sets it.
       confidence: from 0 to 1.
-      payload: anything else.
+      payload: other data.
 
     Raises:
       TypeError: a number or a time is no integer, or a name is no text. Seconds would lose their fraction.
@@ -107,10 +107,10 @@ class FeedbackEvent:
 
     @property
     def identity(self) -> tuple[str, str, int]:
-        """What no other event of the episode has: annotator, device and number."""
+        """Identifies the event in its episode: annotator, device and number."""
         return self.annotator, self.device.value, self.number
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What a copy of the event has in common with it, whenever it arrives."""
+        """The values that a copy of the event has in common with it, independent of its time of arrival."""
         return self.value, self.key, self.sent_ns, self.confidence, self.payload

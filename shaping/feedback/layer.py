@@ -1,4 +1,4 @@
-"""Feedback as a layer beside the recorded episodes: every event that was flushed survives."""
+"""Stores feedback as a layer beside the recorded episodes; every flushed event is durable."""
 
 import threading
 import uuid
@@ -20,14 +20,14 @@ LAYER: Final = "feedback"
 
 
 class FeedbackWriter:
-    """Writes feedback while it comes; durable after `flush`, which should follow each press. For several threads.
+    """Writes feedback as it arrives; it is durable after `flush`, which should follow each press. Thread-safe.
 
     Each flush is one annotation: a tag of the whole episode, whose `user_data` has the events and marks since the
-    flush before, as columns. So events after the last step are stored as any others, and nothing is computed.
+    flush before, as columns. So events after the last step are stored like any others, and no values are derived.
 
     Args:
-      dataset: that has the episodes, also those that are being recorded.
-      source: who writes: a program, or the host of a game. Each event has its own annotator.
+      dataset: with the episodes, which may still be recorded.
+      source: the writer: a program, or the host of a game. Each event has its own annotator.
       layer: name of the layer.
 
     Raises:
@@ -46,7 +46,7 @@ class FeedbackWriter:
         self.close()
 
     def add(self, episode: uuid.UUID, *items: FeedbackEvent | Mark) -> None:
-        """Takes events, as `FeedbackStream.add` returned them, and marks of an episode, in order."""
+        """Adds events from `FeedbackStream.add`, and marks of an episode, in order."""
         with self._lock:
             events, marks = self._waiting[episode]
             events.extend(each for each in items if isinstance(each, FeedbackEvent))
@@ -56,8 +56,8 @@ class FeedbackWriter:
         """Returns when everything is durable.
 
         Raises:
-          KeyError: an episode is not on the disk yet: flush its recording first. Its feedback waits for the next flush.
-          OSError: the disk is full, or gone; what waits is written by the next flush.
+          KeyError: an episode is not on disk yet: flush its recording first. Its feedback stays in the buffer.
+          OSError: the disk is full, or gone; the buffer is written by the next flush.
         """
         with self._lock:
             unknown = [error for episode in list(self._waiting) if (error := self._add_one(episode)) is not None]
@@ -73,7 +73,7 @@ class FeedbackWriter:
             self._writer.close()
 
     def _add_one(self, episode: uuid.UUID) -> KeyError | None:
-        """Gives what waits to the writer of the layer, which has it from now on, also when the disk is full."""
+        """Passes the buffer to the writer of the layer, which stores it from then on, also if the disk is full."""
         try:
             self._writer.add(layers.tag(episode, LAYER, user_data=to_columns(*self._waiting[episode])))
         except KeyError as error:
@@ -96,7 +96,7 @@ def write_feedback(dataset: Dataset, episode: uuid.UUID, feedback: FeedbackStrea
         known = read_feedback(dataset.refresh(), episode, **options)
     except KeyError:
         known = FeedbackStream()
-    FeedbackStream([*known.events, *feedback.events])  # raises if events do not fit together
+    FeedbackStream([*known.events, *feedback.events])  # raises an error for inconsistent events
     if marks and known.clock.marks:
         if feedback.clock != known.clock:
             raise ValueError(
@@ -109,15 +109,15 @@ def write_feedback(dataset: Dataset, episode: uuid.UUID, feedback: FeedbackStrea
 
 
 def read_feedback(dataset: Dataset, episode: Episode | uuid.UUID, *, layer: str = LAYER) -> FeedbackStream:
-    """The feedback of an episode, exactly as it came.
+    """The feedback of an episode, exactly as received.
 
     Args:
-      dataset: that has the layer; `refresh` shows what was written since it was opened.
-      episode: that was judged.
+      dataset: with the layer; `refresh` makes feedback visible that was written since it was opened.
+      episode: with the feedback.
       layer: name of the layer.
 
     Returns:
-      The events in the order in which they came, each once, and the clock of steps; both empty if there is no feedback.
+      The events in order of arrival, each once, and the clock of steps; both empty if there is no feedback.
 
     Raises:
       KeyError: the dataset has no such layer.

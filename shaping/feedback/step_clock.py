@@ -1,4 +1,4 @@
-"""The clock of steps: when each step was shown, without the time of pauses."""
+"""The clock of steps: the time at which each step was shown, without pauses."""
 
 import enum
 from bisect import bisect_left, bisect_right
@@ -9,7 +9,7 @@ from rlds_kit.shaping.feedback.event import whole
 
 
 class MarkKind(enum.IntEnum):
-    """What begins or ends at a mark. The numbers are stored.
+    """The kind of a mark. The numbers are stored.
 
     >>> MarkKind(0).name
     'STEP'
@@ -20,16 +20,16 @@ class MarkKind(enum.IntEnum):
     PAUSE = 1
     """The game stops."""
     RESUME = 2
-    """The game goes on."""
+    """The game continues."""
     END = 3
-    """The last step ends: the episode is over."""
+    """The last step ends, and with it the episode."""
 
 
 class Mark(NamedTuple):
     """A mark of the clock.
 
     Attributes:
-      kind: what begins or ends.
+      kind: of the mark.
       time_ns: on the host's monotonic clock, in nanoseconds.
     """
 
@@ -41,8 +41,8 @@ class StepClock:
     """The marks of an episode: when its steps began, its pauses, its end. Marks are only added.
 
     *Played time* is the time of the clock without pauses. Step i is shown from its mark to that of step i + 1, or to
-    the end. What was known at an earlier moment is had with the number of marks at that moment, so that a calculation
-    that is repeated after the episode has the result that it had during the episode.
+    the end. The number of marks at an earlier moment gives the state of the clock at that moment, so that a calculation
+    after the episode has the same result as during the episode.
 
     Args:
       marks: in order.
@@ -94,7 +94,7 @@ class StepClock:
 
     @property
     def is_paused(self) -> bool:
-        """Whether the game stands still."""
+        """Whether the game is paused."""
         return len(self._pauses) > len(self._resumes)
 
     @property
@@ -152,7 +152,7 @@ class StepClock:
         return self._bounds[:count], count > self._n_steps
 
     def _resumed(self, pause: int, marks: int | None) -> int | None:
-        """When a pause ended, as far as the first marks show."""
+        """The end of a pause, according to the first marks."""
         is_known = pause < len(self._resumes) and (marks is None or self._pause_marks[pause] + 1 < marks)
         return self._resumes[pause] if is_known else None
 

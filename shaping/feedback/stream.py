@@ -1,4 +1,4 @@
-"""The feedback of an episode, in the order in which it came."""
+"""The feedback of an episode, in order of arrival."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -8,10 +8,10 @@ from rlds_kit.shaping.feedback.step_clock import Mark, StepClock
 
 
 class FeedbackStream:
-    """The events of an episode and its clock of steps. Nothing is lost, doubled or put into another order.
+    """The events of an episode and its clock of steps. No event is lost, duplicated or reordered.
 
     Args:
-      events: in order; those with `marks` keep it.
+      events: in order; existing `marks` are preserved.
       clock: of the episode; None: a new one.
 
     Raises:
@@ -38,15 +38,15 @@ class FeedbackStream:
 
     @property
     def events(self) -> tuple[FeedbackEvent, ...]:
-        """All events, in the order in which they came."""
+        """All events, in order of arrival."""
         return tuple(self._events.values())
 
     @property
     def early(self) -> tuple[FeedbackEvent, ...]:
-        """The events whose time is before that of a mark that came before them: the clocks of two hosts, or a fault.
+        """The events with an earlier time than a mark that arrived before them: from two hosts, or due to a fault.
 
-        They are stored as they came. Nothing is computed from a negative time: such an event is about no step that
-        began after its time.
+        They are stored unchanged. A negative delay is never used: such an event is not about a step that began after
+        its time.
         """
         marks = self.clock.marks
         return tuple(each for each in self.events if each.marks > 0 and each.time_ns < marks[each.marks - 1].time_ns)
@@ -56,10 +56,10 @@ class FeedbackStream:
         self.clock.add(mark)
 
     def add(self, event: FeedbackEvent) -> FeedbackEvent | None:
-        """Adds an event that comes now: `marks` becomes the number of marks so far.
+        """Adds an event that arrives now: sets its `marks` to the number of marks so far.
 
         Returns:
-          The event as it is stored; None: it came before, and is not stored again.
+          The stored event; None: it is a copy of an earlier one, and is not stored again.
 
         Raises:
           ValueError: another event has its annotator, device and number.

@@ -1,4 +1,4 @@
-"""Feedback as text: how seats of a trial send it to each other, and how it is recorded there."""
+"""Feedback as text, which seats of a trial send to each other and which the trial records."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ _FIELDS: Final = (
 
 
 def to_text(items: Iterable[Mark | FeedbackEvent]) -> str:
-    """Marks and events as JSON, exactly; `marks` of events is not in it, for the receiver counts its own.
+    """Marks and events as exact JSON, without `marks` of events, because the receiver counts its own marks.
 
     >>> to_text([Mark(MarkKind.STEP, 5)])
     '{"feedback": [["STEP", 5]]}'
@@ -27,10 +27,10 @@ def to_text(items: Iterable[Mark | FeedbackEvent]) -> str:
 
 
 def from_text(text: str) -> list[Mark | FeedbackEvent] | None:
-    """The marks and events of a text; None: it has none, and is for people.
+    """The marks and events of a text; None: it is a message for people.
 
     Raises:
-      ValueError: it begins as feedback does and is none.
+      ValueError: it begins like feedback but is invalid.
 
     >>> from_text('{"feedback": [["STEP", 5]]}'), from_text("Well done!")
     ([Mark(kind=<MarkKind.STEP: 0>, time_ns=5)], None)
@@ -45,9 +45,9 @@ def from_text(text: str) -> list[Mark | FeedbackEvent] | None:
 
 
 def received(text: str) -> list[Mark | FeedbackEvent]:
-    """The marks and events of a text that another seat sent: none if it is for people, or malformed.
+    """The marks and events of a text from another seat; empty if it is for people, or malformed.
 
-    A malformed one is logged as a warning; another seat cannot end the trial of a learner by sending it.
+    A malformed one is logged as a warning and not raised, so that another seat cannot end the trial of a learner.
 
     >>> received('{"feedback": [["STEP", 5]]}'), received("Well done!"), received('{"feedback": 7}')
     ([Mark(kind=<MarkKind.STEP: 0>, time_ns=5)], [], [])

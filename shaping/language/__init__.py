@@ -1,6 +1,6 @@
 """Language models that read manuals and judge events: servers on a local address, models of Hugging Face, MiniLM.
 
-None is needed: `rlds_kit.shaping.manuals` reads with rules. No model is downloaded unless its name on the hub is given.
+None is required: `rlds_kit.shaping.manuals` uses rules. A model is only downloaded if its name on the hub is given.
 """
 
 from rlds_kit.shaping.language.cached_model import CachedModel

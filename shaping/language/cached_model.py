@@ -1,4 +1,4 @@
-"""A language model whose replies are stored: a request that was stored is answered again, also without the model."""
+"""A cache of replies of a language model: repeated requests are answered from it, also without the model."""
 
 import hashlib
 import json
@@ -13,14 +13,14 @@ from rlds_kit.shaping.manuals.model_reply import ModelReply
 
 @dataclass(frozen=True)
 class CachedModel:
-    """A model with a directory of its answers, one file each, named by the SHA-256 of model, instructions and prompt.
+    """A model with a directory of its replies, one file each, named by the SHA-256 of model, instructions and prompt.
 
     Any number of processes may use one directory.
 
     Attributes:
-      model: that answers what is not there yet.
-      directory: of the answers; it is made if it is missing.
-      is_offline: never uses the model itself.
+      model: for requests without a stored reply.
+      directory: of the replies; created if it does not exist.
+      is_offline: whether the model itself is never used.
     """
 
     model: LanguageModel
@@ -29,15 +29,15 @@ class CachedModel:
 
     @property
     def fingerprint(self) -> str:
-        """That of the model: its answers are the same."""
+        """The fingerprint of the model, because replies are the same."""
         return self.model.fingerprint
 
     def say(self, system: str, prompt: str, *, most_tokens: int) -> ModelReply:
         """See `LanguageModel`.
 
         Raises:
-          ModelError: the model does not answer; or this is offline, and it was not given this prompt before.
-          OSError: an answer cannot be read or written.
+          ModelError: the model does not answer; or it is offline, and there is no stored reply.
+          OSError: a reply cannot be read or written.
         """
         question = [self.fingerprint, system, prompt, most_tokens]
         path = self.directory / f"{hashlib.sha256(json.dumps(question).encode()).hexdigest()}.json"

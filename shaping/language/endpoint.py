@@ -19,7 +19,7 @@ from rlds_kit.shaping.language.model import ModelError
 from rlds_kit.shaping.manuals.model_reply import ModelReply
 
 CANDIDATES: Final = 20
-"""For the first token, as many as the protocol allows."""
+"""Requested candidates for the first token: as many as the protocol allows."""
 _PATH: Final = "/chat/completions"
 _MOST_BYTES: Final = 1 << 24
 _MOST_SHOWN: Final = 200
@@ -40,8 +40,8 @@ class Endpoint:
       url: of the server, with the path before `/chat/completions`: "http://127.0.0.1:8080/v1".
       model: its name on the server.
       seed: of its random numbers; the temperature is 0.
-      key: which some servers demand; neither shown nor stored.
-      seconds: to wait for each part of an answer.
+      key: an API key that some servers require; neither shown nor stored.
+      seconds: timeout for each part of a response.
 
     Raises:
       ModelError: the address is not one of http or https, has spaces, or its path has other characters than ASCII.
@@ -114,7 +114,7 @@ class Endpoint:
         return self._parts.port or (443 if self._parts.scheme == "https" else 80)
 
     def _answer(self, body: bytes) -> bytes:
-        """The body of the answer to a request.
+        """The body of the response to a request.
 
         Raises:
           ModelError: there is none, or its status is not 200.
@@ -170,7 +170,7 @@ def _candidates(choice: dict[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _text(value: object) -> str:
-    """A text without halves of characters, which no file takes."""
+    """A text without lone surrogates, which UTF-8 cannot encode."""
     if not isinstance(value, str):
         raise TypeError(f"expected a text, got {type(value).__name__}")
     return value.encode(errors="replace").decode()

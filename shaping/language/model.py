@@ -1,4 +1,4 @@
-"""What every language model here is: it is given instructions and a prompt, and says something."""
+"""The interface of language models: they return a text for instructions and a prompt."""
 
 from typing import Protocol
 
@@ -11,19 +11,19 @@ class ModelError(RldsKitError):
 
 
 class LanguageModel(Protocol):
-    """Whatever continues a text."""
+    """A language model."""
 
     @property
     def fingerprint(self) -> str:
-        """Names the model and its parameters: equal ones are expected to say the same."""
+        """Identifies the model and its parameters: equal ones are expected to return equal texts."""
 
     def say(self, system: str, prompt: str, *, most_tokens: int) -> ModelReply:
-        """Returns what the model says.
+        """Returns the reply of the model.
 
         Args:
           system: instructions that do not come from a manual or a recording.
-          prompt: what it is about.
-          most_tokens: of its text.
+          prompt: the request, with the texts that it is about.
+          most_tokens: maximum length of the reply.
 
         Raises:
           ModelError: it does not answer.

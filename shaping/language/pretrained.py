@@ -1,4 +1,4 @@
-"""Models of Hugging Face, from a folder or from the hub: exactly the one that is named, or an error."""
+"""Loads models of Hugging Face, from a folder or from the hub: exactly the named one, or an error."""
 
 import hashlib
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _MOST_SHOWN: Final = 3
 
 @dataclass(frozen=True, eq=False)
 class Pretrained:
-    """A model with its tokenizer, both for use and not for training.
+    """A model with its tokenizer, for inference only.
 
     Attributes:
       name: the folder, or the name on the hub.
@@ -30,11 +30,11 @@ class Pretrained:
 
     @property
     def fingerprint(self) -> str:
-        """Names the model: the last part of its name, and its version."""
+        """Identifies the model: the last part of its name, and its version."""
         return f"{Path(self.name).name}@{self.version[:16]}"
 
     def logits(self, **inputs: Any) -> Any:
-        """What the model returns for tensors, computed without gradients."""
+        """The output of the model for tensors, computed without gradients."""
         with needs("transformers"):
             import torch
         with torch.inference_mode():
@@ -44,7 +44,7 @@ class Pretrained:
 def load(kind: str, name: str, *, is_offline: bool = False) -> Pretrained:
     """Loads a model and its tokenizer.
 
-    Weights are read from safetensors files only, and no code of a model is run.
+    Weights are read from safetensors files only, and code in the folder of a model is never run.
 
     Args:
       kind: the class of transformers that loads it, such as "AutoModelForCausalLM".
@@ -56,7 +56,7 @@ def load(kind: str, name: str, *, is_offline: bool = False) -> Pretrained:
       ModelError: it cannot be loaded, or is of another kind, so that weights are missing.
     """
     with needs("transformers"):
-        import torch  # noqa: F401  transformers can be imported without it
+        import torch  # noqa: F401  required, although transformers can be imported without it
         import transformers
     options: dict[str, Any] = {"local_files_only": is_offline, "trust_remote_code": False}
     try:

@@ -21,12 +21,12 @@ REASONERS: Final = ("words", "minilm", "nli:MODEL", "causal:MODEL", "seq2seq:MOD
 
 @dataclass(frozen=True)
 class Models:
-    """How models are used.
+    """Options of models.
 
     Attributes:
       endpoint: address of the server of "endpoint" models.
-      key: of the server.
-      seed: of models that draw.
+      key: API key of the server.
+      seed: of models with random numbers.
       cache: directory of the replies of models; None: they are not stored.
       is_offline: whether the cache is used in place of a server, and no file is downloaded.
     """
@@ -83,7 +83,7 @@ class Models:
 
 
 def _parsed(name: str, names: tuple[str, ...]) -> tuple[str, str]:
-    """The kind of a reader, and its model."""
+    """Parses the name of a reader: its kind and its model."""
     kind, _, model = name.partition(":")
     if (f"{kind}:MODEL" if model else name) not in names:
         raise ValueError(f"expected one of {', '.join(names)}, got {name!r}")

@@ -1,4 +1,4 @@
-"""Models of Hugging Face that continue a text, or answer one with another."""
+"""Models of Hugging Face that generate text: causal ones and sequence-to-sequence ones."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
@@ -15,7 +15,7 @@ _CANDIDATES: Final = 20
 
 @dataclass(frozen=True, eq=False)
 class TransformersModel:
-    """A causal model, or one from sequence to sequence. It says what is most probable, token by token.
+    """A causal model, or a sequence-to-sequence one. It chooses the most probable token at each position.
 
     A causal model with a chat template gets instructions and prompt as messages, others get them as paragraphs.
 
@@ -47,14 +47,14 @@ class TransformersModel:
         inputs = self._inputs(system, prompt)
         self._require_length(inputs["input_ids"].shape[1], most_tokens)
         made = network.generate(**inputs, generation_config=self._greedy(most_tokens))
-        first = 1 if self.kind == "seq2seq" else inputs["input_ids"].shape[1]  # behind the start, or the prompt
+        first = 1 if self.kind == "seq2seq" else inputs["input_ids"].shape[1]  # after the start token, or the prompt
         text = tokenizer.decode(made.sequences[0, first:], skip_special_tokens=True)
         return ModelReply(
             self.pretrained.fingerprint, 0, system, prompt, text.strip(), self._candidates(made.scores[0][0])
         )
 
     def _greedy(self, most_tokens: int) -> Any:
-        """Without what a model's own file says of sampling and penalties."""
+        """A configuration without the model's own settings of sampling and penalties."""
         with needs("transformers"):
             import transformers
         own = self.pretrained.network.generation_config

@@ -1,4 +1,4 @@
-"""Learners that people train by hand: models of their feedback, TAMER, and its combinations with Sarsa."""
+"""Learners that people train: models of their feedback, TAMER, and its combinations with Sarsa."""
 
 from rlds_kit.shaping.learners.combinations import (
     ActionBiasing,

@@ -26,13 +26,13 @@ class Combination(Protocol):
         """
 
     def choice(self, values: np.ndarray, human: np.ndarray, factor: float, random: np.random.Generator) -> int | None:
-        """The number of the action to do; None: as Sarsa likes.
+        """The number of the action to do; None: Sarsa chooses.
 
         Args:
           values: Sarsa's, of each action.
           human: predicted feedback for each.
           factor: from 1 down to 0.
-          random: for what is drawn.
+          random: the random number generator.
         """
 
 
@@ -58,7 +58,7 @@ class RewardShaping:
 
 @dataclass(frozen=True, slots=True)
 class ActionBiasing:
-    """The predicted feedback is added to values when an action is chosen; rewards stay.
+    """The predicted feedback is added to values when an action is chosen; rewards do not change.
 
     >>> ActionBiasing(weight=1.0).choice(np.array([1.0, 0.5]), np.array([0.0, 1.0]), 1.0, np.random.default_rng(0))
     1
@@ -79,7 +79,7 @@ class ActionBiasing:
 
 @dataclass(frozen=True, slots=True)
 class ControlSharing:
-    """With a probability, the action is the one with the best predicted feedback; rewards stay.
+    """With a probability, the action is the one with the best predicted feedback; rewards do not change.
 
     >>> ControlSharing(probability=1.0).choice(np.zeros(2), np.array([0.0, 1.0]), 1.0, np.random.default_rng(0))
     1
@@ -106,7 +106,7 @@ class SarsaWithFeedback:
       tamer: predicts feedback; of the same actions.
       combination: of both.
       decay: of the factor with each episode.
-      seed: of what is drawn.
+      seed: of random choices.
 
     Attributes:
       factor: of the feedback in this episode.

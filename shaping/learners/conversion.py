@@ -1,4 +1,4 @@
-"""The conversion of a Sarsa agent that works into one that people train, as the authors of TAMER describe it."""
+"""The conversion of a working Sarsa agent into one that people train, as described by the authors of TAMER."""
 
 from typing import Final
 
@@ -21,18 +21,19 @@ def tamer_of(sarsa: LinearSarsa, *, assigner: Assigner | None = None, step_size:
     5. There are no traces: an update changes the weights of the steps that have credit.
     6. The step size is at most 0.01.
 
-    The features stay, which Sarsa has shown to suit the task; the weights do not, since they predict returns.
+    The features do not change, because Sarsa has shown that they suit the task; the weights, which predict returns, are
+    not used.
 
     Args:
       sarsa: whose features are used; it is not changed.
-      assigner: of credit; None: all credit to the step that is shown, for steps of about a second.
-      step_size: of Sarsa's and this the smaller one is used.
+      assigner: of credit; None: all credit to the current step, for steps of about a second.
+      step_size: maximum; that of Sarsa is used if it is smaller.
 
     >>> from rlds_kit.shaping.learners import PerAction
     >>> import numpy as np
     >>> sarsa = LinearSarsa(PerAction(lambda observation: np.ones(1), 1, n_actions=2))
     >>> tamer_of(sarsa).predict(0)
     {0: 0.0, 1: 0.0}
-    """  # noqa: D415  the list says it
+    """  # noqa: D415  a list follows
     smaller = min(step_size, sarsa.config.step_size)
     return Tamer(sarsa.features, LinearModel(sarsa.features.size, step_size=smaller), assigner)

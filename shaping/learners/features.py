@@ -8,7 +8,7 @@ import numpy as np
 
 
 class ActionFeatures(Protocol):
-    """Features of what may be done now."""
+    """Features of the possible actions."""
 
     @property
     def size(self) -> int:
@@ -70,7 +70,7 @@ class RadialBasis:
     Args:
       low: `[n]` corner of the box.
       high: `[n]` opposite corner.
-      per_dimension: bumps along each side; their distance is their width.
+      per_dimension: bumps along each side; their width is the distance between them.
 
     Raises:
       ValueError: as for `Normaliser.of_range`, or there are fewer than 2 bumps along a side.
@@ -107,13 +107,13 @@ class RadialBasis:
 
 
 class PerAction:
-    """Features of the state for each of some actions apart, with an intercept for each.
+    """Separate features of the state for each action, with an intercept for each.
 
     Args:
       state: gives `[n]` float64 for an observation.
       size: n.
-      n_actions: 0 to n_actions - 1 may be done.
-      intercept: a constant feature; 0: none. A model without one takes what most labels have in common as a property of
+      n_actions: number of actions, which are 0 to n_actions - 1.
+      intercept: a constant feature; 0: none. A model without one attributes the mean of the labels to properties of
         states.
 
     >>> features = PerAction(lambda observation: np.array([observation, 1.0]), 2, n_actions=2, intercept=1.0)
@@ -138,7 +138,7 @@ class PerAction:
         """See `ActionFeatures`.
 
         Raises:
-          ValueError: the action is not one of those.
+          ValueError: there is no such action.
         """
         if action not in self._actions:
             raise ValueError(f"expected an action from 0 to {len(self._actions) - 1}, got {action!r}")

@@ -1,4 +1,4 @@
-"""An agent for any environment of Gymnasium with numbered actions. Presets for one environment learn it faster."""
+"""An agent for any environment of Gymnasium with numbered actions. Presets for single environments learn faster."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -15,19 +15,19 @@ from rlds_kit.shaping.learners.tamer import Tamer
 _BUMPS: Final = {1: 12, 2: 12, 3: 6, 4: 4}
 """Radial bases along each dimension, by the number of dimensions."""
 _LARGE: Final = 1e6
-"""A bound as large as this bounds nothing."""
+"""A bound as large as this counts as none."""
 _BLOCKS: Final = 8
 """Rows and columns of blocks whose mean brightness stands for a picture."""
 
 
 def general_tamer(env: gymnasium.Env[Any, Any]) -> Tamer:
-    """An agent whose features follow from the space of observations, for steps of some tenths of a second.
+    """An agent whose features are determined by the space of observations, for steps of some tenths of a second.
 
     Up to 4 numbers: a grid of radial bases, where numbers without bounds are squashed to (-1, 1). More: the numbers and
     their squares. Pictures: the brightness of 8 times 8 blocks, likewise. Numbered states: a feature for each.
 
     Args:
-      env: whose spaces are used; nothing is kept of it.
+      env: only its spaces are used; there is no reference to it afterwards.
 
     Raises:
       ValueError: actions are not numbered, or observations are neither numbers, nor a picture, nor a number of a state.
@@ -46,12 +46,12 @@ def general_tamer(env: gymnasium.Env[Any, Any]) -> Tamer:
 
 
 def _state(space: spaces.Space[Any]) -> tuple[Callable[[Any], np.ndarray], int]:
-    """What gives the features of an observation, and how many."""
+    """A function that returns the features of an observation, and their number."""
     if isinstance(space, spaces.Discrete):
         first, count = int(space.start), int(space.n)
         return lambda observation: np.eye(count)[int(observation) - first], count
     if not isinstance(space, spaces.Box):
-        raise ValueError(  # noqa: TRY004  of a space, whose type is its value
+        raise ValueError(  # noqa: TRY004  the type of a space is its value
             f"expected observations of numbers, Box or Discrete, got {space}; make a Training with its own learner"
         )
     if space.dtype == np.uint8 and len(space.shape) >= 2:

@@ -1,4 +1,4 @@
-"""Learns in a thread of its own, so that a game never waits for it."""
+"""Learns in a separate thread, so that a game never waits for it."""
 
 import queue
 import threading
@@ -10,7 +10,7 @@ _OVER: Final = None
 
 
 class LearningThread:
-    """Does tasks in order, while the caller goes on.
+    """Executes tasks in order, while the caller continues.
 
     >>> done = []
     >>> thread = LearningThread()
@@ -27,10 +27,10 @@ class LearningThread:
         self._thread.start()
 
     def put(self, task: Task) -> None:
-        """Has a task done, after those before it.
+        """Queues a task.
 
         Raises:
-          RuntimeError: a task before it failed.
+          RuntimeError: an earlier task failed.
         """
         self._require_no_error()
         self._tasks.put(task)
@@ -41,13 +41,13 @@ class LearningThread:
         self._require_no_error()
 
     def close(self) -> None:
-        """Returns when all tasks are done and the thread is over; errors as for `put`. May be called again."""
+        """Returns when all tasks are done and the thread has ended; errors as for `put`. May be called again."""
         self.release()
         self._thread.join()
         self._require_no_error()
 
     def release(self) -> None:
-        """Ends the thread after the tasks that it has, without waiting."""
+        """Makes the thread end after all queued tasks, without waiting for it."""
         self._tasks.put(_OVER)
 
     def _require_no_error(self) -> None:
@@ -59,7 +59,7 @@ class LearningThread:
             try:
                 if self._error is None:
                     task()
-            except Exception as error:  # noqa: BLE001  models may raise anything; the caller gets it with its next task
+            except Exception as error:  # noqa: BLE001  models may raise any error; the next call raises it
                 self._error = error
             finally:
                 self._tasks.task_done()

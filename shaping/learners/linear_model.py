@@ -1,4 +1,4 @@
-"""Linear models of feedback. Sums are NumPy's own and not those of a library of matrices: the same bits everywhere."""
+"""Linear models of feedback. Sums are NumPy's own, without BLAS: the same bits on every machine."""
 
 import math
 
@@ -15,7 +15,7 @@ class LinearModel:
       step_size: of the steps; 0.01 or less for features in ranges of about 1, as in the TAMER paper.
 
     Attributes:
-      weights: `[size]` float64; each update makes a new array, so that another thread may predict from the latest.
+      weights: `[size]` float64; each update makes a new array, so that another thread may use the latest one.
 
     Raises:
       ValueError: the step size is not positive.
@@ -52,14 +52,14 @@ class LinearModel:
         self.weights = self.weights + self.rate(label) * error * label.features
 
     def rate(self, label: Label) -> float:
-        """The length of the step for a label, of error 1 and features 1."""
+        """The factor of the step for a label, for error 1 and features 1."""
         return self.step_size * label.importance
 
 
 class NormalisedLinearModel(LinearModel):
     """As `LinearModel`, with each step divided by the squared length of the features: normalised least mean squares.
 
-    A step size of 1 makes the error of a label of importance 1 vanish; 0.2 suits feedback of people.
+    A step size of 1 removes the error of a label of importance 1 completely; 0.2 suits feedback of people.
 
     >>> model = NormalisedLinearModel(2, step_size=1.0)
     >>> model.update(Label(np.array([4.0, 0.0]), 1.0, 1.0))

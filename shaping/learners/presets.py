@@ -1,4 +1,4 @@
-"""Agents and simulated trainers for Mountain Car and the placement Tetris, as the documentation measures them."""
+"""The agents and simulated trainers for Mountain Car and `PlacementTetris` in the measurements of the documentation."""
 
 from rlds_kit.shaping.credit.assigner import Assigner
 from rlds_kit.shaping.credit.delays import UniformWindow
@@ -39,11 +39,11 @@ def mountain_car_trainer() -> SimulatedTrainer:
 
 
 def tetris_tamer(*, seed: int = 0, intercept: float = 3.0) -> Tamer:
-    """An agent for `PlacementTetris`. Feedback is about the previous piece; 15 earlier labels are learned after each.
+    """An agent for `PlacementTetris`. Feedback is about the previous piece; each repeats 15 earlier labels.
 
     Args:
-      seed: of what is learned again.
-      intercept: a constant feature, without which it learns nothing.
+      seed: of the choice of earlier labels.
+      intercept: a constant feature; without it the agent learns nothing.
 
     >>> tetris_tamer().features.size
     47

@@ -1,4 +1,4 @@
-"""Training from recorded episodes: what was learned while they were played is learned again."""
+"""Repeats trainings from recorded episodes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,14 +9,14 @@ from rlds_kit.shaping.learners.tamer import Tamer
 
 
 def learn_again(tamer: Tamer, steps: Sequence[tuple[Any, Any]], feedback: FeedbackStream) -> None:
-    """Has an agent learn an episode from its feedback, in the order in which it came.
+    """Trains an agent with the feedback of a recorded episode, in order of arrival.
 
-    The weights are those of an agent that learned while the episode was played, bit for bit.
+    The weights equal those of an agent that learned during the episode, bit for bit.
 
     Args:
-      tamer: that learns; it begins an episode.
+      tamer: to train; it begins an episode.
       steps: observations and actions of the episode.
-      feedback: as `read_feedback` returns it.
+      feedback: the result of `read_feedback`.
 
     Raises:
       ValueError: the clock of steps has more steps than the episode.
@@ -37,7 +37,7 @@ def learn_again(tamer: Tamer, steps: Sequence[tuple[Any, Any]], feedback: Feedba
                 tamer.show(*next(shown))
         n_taken = max(n_taken, until)
 
-    for event in sorted(feedback.events, key=lambda each: each.marks):  # those of one host are in order already
+    for event in sorted(feedback.events, key=lambda each: each.marks):  # the events of one host are in order already
         take_marks(event.marks)
         tamer.take(event)
     take_marks(len(marks))

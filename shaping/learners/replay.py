@@ -1,4 +1,4 @@
-"""Earlier labels, from which a model learns again."""
+"""A replay buffer of labels."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from rlds_kit.shaping.credit.labels import Label
 
 
 class Replay:
-    """Draws earlier labels after each new feedback. What it draws follows from the seed and the number of labels.
+    """Draws earlier labels after each new feedback. The choice is determined by the seed and the number of labels.
 
     Args:
       repeats: labels that are drawn after each feedback.
-      capacity: labels that are remembered; then the oldest are forgotten.
-      seed: of what is drawn.
+      capacity: maximum number of labels; beyond it the oldest are removed.
+      seed: of the choice.
 
     >>> replay = Replay(repeats=2)
     >>> replay.add([Label(np.ones(1), 1.0, 1.0)])
@@ -27,26 +27,26 @@ class Replay:
         self._random = np.random.default_rng(seed)
 
     def add(self, labels: list[Label]) -> None:
-        """Remembers labels."""
+        """Stores labels."""
         self._labels = (self._labels + labels)[-self.capacity :]
 
     def drawn(self) -> list[Label]:
-        """Labels to learn from again, with repetition."""
+        """Labels to learn again, drawn with replacement."""
         if not self._labels:
             return []
         return [self._labels[at] for at in self._random.integers(len(self._labels), size=self.repeats)]
 
     def state(self) -> dict[str, Any]:
-        """Everything that decides what is drawn next."""
+        """The complete state, which determines the next labels."""
         features = np.array([each.features for each in self._labels])
         rest = np.array([(each.target, each.importance) for each in self._labels]).reshape(-1, 2)
         return {"features": features, "targets": rest, "random": self._random.bit_generator.state}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Goes on from what `state` gave.
+        """Restores a result of `state`.
 
         Raises:
-          ValueError: features or targets are not those of the same labels; nothing has changed.
+          ValueError: the numbers of features and targets differ; then nothing changes.
         """
         n_labels = len(state["features"])
         if np.shape(state["targets"]) != (n_labels, 2):

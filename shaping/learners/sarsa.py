@@ -29,12 +29,12 @@ class LinearSarsa:
     """An agent that learns from rewards of the environment (Sutton and Barto, Sarsa(lambda)).
 
     Args:
-      features: of what may be done.
+      features: of the possible actions.
       config: parameters.
       seed: of random actions.
 
     Attributes:
-      features: of what may be done.
+      features: of the possible actions.
       config: parameters.
       weights: `[size]` float64.
     """
@@ -69,9 +69,9 @@ class LinearSarsa:
         Args:
           observation: before the action.
           action: that was done.
-          reward: that it brought.
+          reward: for it.
           next_observation: after it.
-          next_action: that will be done; None: the episode is over.
+          next_action: the next one; None: the episode is over.
         """
         features = self.features.of(observation, action)
         target = reward

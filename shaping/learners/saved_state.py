@@ -1,4 +1,4 @@
-"""What a TAMER agent has learned, as a file."""
+"""Stores the learned state of a TAMER agent in a file."""
 
 import json
 import zipfile
@@ -11,9 +11,9 @@ from rlds_kit.shaping.learners.tamer import Tamer
 
 
 def save_state(tamer: Tamer, path: Path | str) -> None:
-    """Writes what an agent has learned, to go on from the same bits; a file that exists is replaced as a whole.
+    """Writes the learned state of an agent exactly; an existing file is replaced atomically.
 
-    The file is an archive of NumPy (`.npz`) with the arrays `weights` and, with replay, the labels that are remembered;
+    The file is an archive of NumPy (`.npz`) with the arrays `weights` and, with replay, the labels in the buffer;
     `about` is JSON.
 
     Raises:
@@ -31,12 +31,12 @@ def save_state(tamer: Tamer, path: Path | str) -> None:
 
 
 def load_state(tamer: Tamer, path: Path | str) -> None:
-    """Has an agent go on from a file of `save_state`.
+    """Restores an agent from a file of `save_state`.
 
     Raises:
       FileNotFoundError: there is no such file.
-      ValueError: the file is no such one, or of an agent with other features or another replay; the agent stays as it
-        was.
+      ValueError: the file is invalid, or that of an agent with other features or another replay; then the agent does
+        not change.
     """
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as found:

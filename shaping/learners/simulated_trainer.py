@@ -1,4 +1,4 @@
-"""Simulated trainers: they judge as people do, late and not always, on a clock of their own, so that runs repeat."""
+"""Simulated trainers: they judge late and not always, as people do; their own clock makes runs repeatable."""
 
 import heapq
 from collections.abc import Callable, Iterator
@@ -18,14 +18,14 @@ SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedTrainer:
-    """How a simulated trainer judges.
+    """The parameters of a simulated trainer.
 
     Attributes:
-      judge: the value of an action after an observation.
+      judge: returns the value of an action after an observation.
       share: of steps that are judged.
       flipped: share of judgements with the wrong sign.
-      delay: shortest and longest seconds from the judged moment, anywhere in the step, to the press.
-      step_seconds: that a step is shown.
+      delay: shortest and longest seconds from the judged moment, a random one in the step, to the press.
+      step_seconds: duration of a step.
     """
 
     judge: Callable[[Any, Any], float]
@@ -35,7 +35,7 @@ class SimulatedTrainer:
     step_seconds: float = 1.0
 
     def presses(self, observation: Any, action: Any, begin_ns: int, random: np.random.Generator) -> Iterator[Any]:
-        """When it presses, and how much, for a step that is shown from `begin_ns` on; often not at all."""
+        """Yields time and value of its press for a step that begins at `begin_ns`, if it judges the step."""
         if random.random() >= self.share:
             return
         value = self.judge(observation, action) * (-1 if random.random() < self.flipped else 1)
@@ -51,7 +51,7 @@ class Game:
     Attributes:
       steps: observations and actions.
       total: sum of the environment's rewards.
-      feedback: that was given; the clock of steps.
+      feedback: events, and the clock of steps.
     """
 
     steps: tuple[tuple[Any, Any], ...]
@@ -65,10 +65,10 @@ def train(
     """Plays games in which a simulated trainer trains an agent; yields each when it is over.
 
     Args:
-      env: that is played; it ends or truncates each game.
-      tamer: that learns.
-      trainer: None: nothing is judged.
-      n_games: how many.
+      env: to play; it terminates or truncates each game.
+      tamer: the agent to train.
+      trainer: None: there is no feedback.
+      n_games: number of games.
       seed: of the first reset and of the trainer.
     """
     random = np.random.default_rng(seed)
@@ -108,7 +108,7 @@ def _play(
 
 
 def _deliver(waiting: list[tuple[int, float]], until: int | None, tamer: Tamer, n_steps: int) -> None:
-    """Gives the agent the presses until a time."""
+    """Passes the presses until a time to the agent."""
     while waiting and (until is None or waiting[0][0] < until):
         time_ns, value = heapq.heappop(waiting)
         number = len(tamer.stream.events)

@@ -1,4 +1,4 @@
-"""TAMER: an agent that does what a person will like most, as a model of the person's feedback predicts."""
+"""TAMER: an agent that chooses the action for which a model predicts the best feedback of a person."""
 
 from typing import Any, Final, Protocol
 
@@ -29,24 +29,24 @@ class Model(Protocol):
 
 
 class Tamer:
-    """Learns from what happens in order: marks, what was done in each step, events of feedback.
+    """Learns from events in order: marks of the clock, actions of steps, and feedback.
 
     Presses of one person during one step add up to one feedback, at the time of the first; a sum of 0 changes nothing.
-    It is learned when the next step begins, or the episode ends. The weights depend on nothing but this order, so a
+    It is learned when the next step begins, or the episode ends. The weights depend only on this sequence, so a
     recording of it gives the same weights, bit for bit.
 
     Args:
-      features: of what may be done.
-      model: of the feedback; of the size of the features.
+      features: of the possible actions.
+      model: of the feedback; its size is that of the features.
       assigner: of credit.
-      labelling: what the model learns from credit: `per_step_labels` or `aggregate_labels`.
+      labelling: makes labels from credit: `per_step_labels` or `aggregate_labels`.
       replay: earlier labels that are learned again after each feedback; None: none.
 
     Attributes:
-      features: of what may be done.
+      features: of the possible actions.
       model: of the feedback.
       stream: the feedback of the episode.
-      n_feedbacks: that were learned, of all episodes.
+      n_feedbacks: number of learned feedbacks, of all episodes.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Tamer:
         self.begin()
 
     def begin(self) -> None:
-        """Begins an episode; what the one before brought is learned first."""
+        """Begins an episode; first learns the remaining feedback of the previous one."""
         if hasattr(self, "stream"):
             self.finish()
         self.stream = FeedbackStream()
@@ -83,11 +83,11 @@ class Tamer:
         return dict(zip(actions, self.model.predict(features).tolist(), strict=True))
 
     def show(self, observation: Any, action: Any) -> None:
-        """The next step: what was done in it. Before feedback about it comes."""
+        """Adds the next step with its action, before any feedback about it."""
         self._shown.append(self.features.of(observation, action))
 
     def take(self, item: Mark | FeedbackEvent) -> None:
-        """What happens next: a mark of the clock, or an event; one that came before is ignored."""
+        """Adds the next mark of the clock, or event; a copy of an earlier event is ignored."""
         if isinstance(item, Mark):
             if item.kind in _SETTLING:
                 self.finish()
@@ -96,7 +96,7 @@ class Tamer:
             self._pending.setdefault(event.annotator, []).append(event)
 
     def finish(self) -> None:
-        """Learns what came and was not learned yet."""
+        """Learns feedback that was received but not learned yet."""
         pending, self._pending = self._pending, {}
         for events in pending.values():
             self._learn(events)
@@ -122,16 +122,16 @@ class Tamer:
                 self.model.update(each)
 
     def state(self) -> dict[str, Any]:
-        """What it has learned, to go on later from the same bits; between episodes."""
+        """The exact learned state, to be restored later; to be called between episodes."""
         replay = None if self._replay is None else self._replay.state()
         return {"weights": self.model.weights, "n_feedbacks": self.n_feedbacks, "replay": replay}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Goes on from what `state` gave.
+        """Restores a result of `state`.
 
         Raises:
-          ValueError: the state is of another number of features, or of a learner with another replay, or its weights
-            are no finite numbers; nothing has changed.
+          ValueError: the state has another number of features, or is that of a learner with another replay, or its
+            weights are not finite numbers; then nothing changes.
         """
         weights = np.asarray(state["weights"])
         if weights.shape != (self.features.size,) or (state["replay"] is None) != (self._replay is None):

@@ -1,7 +1,7 @@
 """Rewards from instruction manuals: "Read and Reap the Rewards" (Wu et al. 2023).
 
-A manual is read to a table of interactions, which people review; contacts of the player with objects of the screen are
-rewarded by that table, during recording or afterwards.
+A manual is converted to a table of interactions, which people review. The table gives rewards for contacts of the
+player with objects on the screen, during recording or afterwards.
 """
 
 from rlds_kit.shaping.manuals.ablation import ablations, generic_answers

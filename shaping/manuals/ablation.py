@@ -1,4 +1,4 @@
-"""What a table of interactions owes to each question that a manual is read with (Table 5 of the paper)."""
+"""Measures how a table of interactions depends on each question about the manual (Table 5 of the paper)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from rlds_kit.shaping.manuals.table import InteractionTable
 
 @dataclass(frozen=True)
 class _SomeQuestions:
-    """An answerer to which only some questions are put, or all but some."""
+    """An answerer that answers only some questions, or all but some."""
 
     answerer: QuestionAnswerer
     questions: Collection[str]
@@ -30,7 +30,7 @@ class _SomeQuestions:
 
 
 def generic_answers(manual: Manual, answerer: QuestionAnswerer | None = None) -> dict[str, str]:
-    """What a manual answers to the four generic questions; "" where it answers nothing.
+    """The answers of a manual to the four generic questions; "" if there is none.
 
     Args:
       manual: of a game.
@@ -60,7 +60,7 @@ def ablations(
       reasoner: as for `read_manual`.
 
     Returns:
-      The tables by what was done.
+      The tables, by a description of their questions.
 
     Raises:
       ManualError: as for `read_manual`.

@@ -1,4 +1,4 @@
-"""Rewards by a manual for recorded episodes, as a layer; and rewards of several sources mixed on reading."""
+"""Adds the rewards of a manual to recorded episodes, as a layer; and mixes rewards of several sources on reading."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -25,12 +25,12 @@ TABLE: Final = "table"
 def annotate_manual_rewards(
     dataset: Dataset, rewards: ContactRewards, *, layer: str = "manual", field: str = FIELD
 ) -> int:
-    """Adds the rewards by a manual to every episode, as a layer with the field `manual_reward`.
+    """Adds the rewards of a manual to every episode, as a layer with the field `manual_reward`.
 
-    The recorded reward stays; `dataset.as_amended(layer)` has both. Values are those that `ManualReward` gives during
-    recording, bit for bit, because extractor and detector are the same. Steps whose contacts have no verdict get 0 with
-    confidence 0. Annotations name the table by its fingerprint in their user data; the first one of an episode has all
-    of it, with the replies of language models, so that it cannot be lost (`stored_tables`).
+    The recorded rewards do not change; `dataset.as_amended(layer)` has both. Values equal those of `ManualReward`
+    during recording, bit for bit, because extractor and detector are the same. Steps whose contacts have no verdict get
+    0 with confidence 0. Annotations have the fingerprint of the table in their user data; the first one of an episode
+    has the whole table, with the replies of language models, so that it cannot be lost (`stored_tables`).
 
     Args:
       dataset: recorded with `EveryFrame`, whole episodes.
@@ -39,7 +39,7 @@ def annotate_manual_rewards(
       field: with the memory, `[n, 128]` uint8 for each step.
 
     Returns:
-      How many episodes were annotated.
+      The number of annotated episodes.
 
     Raises:
       SpecError: an episode does not have this field.
@@ -58,11 +58,11 @@ def annotate_manual_rewards(
 
 
 def stored_tables(dataset: Dataset, layer: str = "manual") -> list[InteractionTable]:
-    """The tables that a layer of rewards by manuals was made with, with all replies of models, each once.
+    """The tables from which a layer of rewards was computed, each once, with all replies of models.
 
     Raises:
       TableError: a table is damaged.
-      DamagedError: the layer is.
+      DamagedError: the layer is damaged.
     """
     found = (each.user_data for each in dataset.layer(layer).annotations())
     texts = dict.fromkeys(data[TABLE] for data in found if isinstance(data, dict) and TABLE in data)
@@ -124,10 +124,10 @@ def memory_of(episode: Episode, field: str) -> Any:
 def mixed_rewards(
     episode: Episode, weights: Mapping[str, float], clip: tuple[float, float] | None = None
 ) -> NDArray[np.float64]:
-    """A weighted sum of fields with rewards; the recorded ones stay as they are.
+    """A weighted sum of fields with rewards; the recorded ones do not change.
 
     Args:
-      episode: of a view that has the fields, such as `dataset.as_amended("manual")`.
+      episode: of a view with the fields, such as `dataset.as_amended("manual")`.
       weights: by field, such as `{"reward": 1.0, "manual_reward": 0.2}`.
       clip: the smallest and the largest sum; None: not clipped.
 

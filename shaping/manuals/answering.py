@@ -14,7 +14,7 @@ from rlds_kit.shaping.manuals.tf_idf import telling
 
 @dataclass(frozen=True)
 class Answer:
-    """What a manual says about a question.
+    """The answer of a manual to a question.
 
     Attributes:
       text: passages of the manual in its order, separated by spaces; "" if there is no answer.
@@ -30,11 +30,11 @@ class Answer:
 
 
 class QuestionAnswerer(Protocol):
-    """Whatever finds answers in a manual."""
+    """The interface of answerers, which find answers in a manual."""
 
     @property
     def fingerprint(self) -> str:
-        """Names the method, its model with a hash, and its parameters: equal ones give equal answers."""
+        """Identifies the method, its model with a hash, and its parameters: equal ones give equal answers."""
 
     def answer(self, question: str, manual: Manual) -> Answer:
         """Returns the answer, which consists of passages of the manual."""
@@ -42,7 +42,7 @@ class QuestionAnswerer(Protocol):
 
 @dataclass(frozen=True)
 class WordAnswerer:
-    """Takes the sentences of each chunk that share the rarest words with the question (TF-IDF). Needs no model.
+    """Selects the sentences of each chunk that share the rarest words with the question (TF-IDF). Needs no model.
 
     Attributes:
       most: the number of sentences of each chunk.
@@ -79,7 +79,7 @@ def best(scored: Iterable[tuple[Span, float]], most: int, least: float) -> list[
 
     Args:
       scored: passages in the order of the text.
-      most: how many.
+      most: their maximum number.
       least: the smallest score.
     """
     found = sorted(scored, key=lambda each: -each[1])[:most]
@@ -87,7 +87,7 @@ def best(scored: Iterable[tuple[Span, float]], most: int, least: float) -> list[
 
 
 def joined(text: str, found: dict[Span, float]) -> Answer:
-    """Joins the passages of several chunks in the order of the text; one that another contains is left out."""
+    """Joins the passages of several chunks in the order of the text, without those that another one contains."""
     spans: list[Span] = []
     for span in sorted(found, key=lambda each: (each.start, -each.end)):
         if not spans or span.end > spans[-1].end:
@@ -106,7 +106,7 @@ def mentions(manual: Manual, names: Sequence[str]) -> tuple[Span, ...]:
     return tuple(span for span, stems in _sentence_stems(manual.text) if any(each and each <= stems for each in wanted))
 
 
-@lru_cache(maxsize=2)  # of a manual that is read, which has many questions
+@lru_cache(maxsize=2)  # a manual is read with many questions
 def _indexed(text: str, size: int, overlap: int) -> tuple[SentenceIndex, ...]:
     return tuple(SentenceIndex(text, chunk) for chunk in chunks(text, size, overlap))
 

@@ -1,4 +1,4 @@
-"""The objects of every step of recorded episodes, as a layer: shown over the pictures of a replay."""
+"""Stores the objects of every step of recorded episodes as a layer; a replay shows them over its pictures."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -27,7 +27,7 @@ def annotate_boxes(dataset: Dataset, extractor: ObjectExtractor, *, layer: str =
       field: with the memory, `[n, 128]` uint8 for each step.
 
     Returns:
-      How many episodes were annotated.
+      The number of annotated episodes.
 
     Raises:
       SpecError: an episode does not have this field.
@@ -47,7 +47,7 @@ def annotate_boxes(dataset: Dataset, extractor: ObjectExtractor, *, layer: str =
 
 
 def columns_of(boxes: Sequence[Box]) -> dict[str, np.ndarray[Any, Any]]:
-    """Boxes as the arrays of `OBJECTS`.
+    """Converts boxes to the arrays of `OBJECTS`.
 
     >>> columns_of([Box(0, "Ball", 10, 20, 2, 4)])["xywh"].tolist()
     [[10, 20, 2, 4]]
@@ -60,10 +60,10 @@ def columns_of(boxes: Sequence[Box]) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def boxes_of(value: object) -> list[Box]:
-    """Boxes from the arrays of `OBJECTS`; those of a layer that a stranger wrote may be anything.
+    """Converts the arrays of `OBJECTS` to boxes; validates them, because a layer may come from an untrusted source.
 
     Raises:
-      ValueError: these are no such arrays.
+      ValueError: the arrays are invalid.
 
     >>> boxes_of(columns_of([Box(0, "Ball", 10, 20, 2, 4)]))
     [Box(slot=0, category='Ball', x=10, y=20, width=2, height=4)]

@@ -1,4 +1,4 @@
-"""Rewards for contacts by the table of a manual: the same object during recording and afterwards."""
+"""Rewards for contacts, from the table of a manual; used during recording and afterwards."""
 
 import math
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from rlds_kit.shaping.objects.contacts import Contact, ContactDetector, Mode
 
 
 class ContactReward(NamedTuple):
-    """What a step is worth by the manual.
+    """The reward of a step by a manual.
 
     Attributes:
       value: the sum of the rewards of all contacts in the frames of the step.
@@ -29,16 +29,17 @@ class ContactReward(NamedTuple):
 
 @dataclass
 class ContactRewards:
-    """Rewards the contacts of an episode, whose frames are given in order.
+    """Rewards the contacts of an episode, whose frames must be passed in order.
 
-    An overlap that is seen after the action of step t belongs to step t.
+    An overlap after the action of step t belongs to step t.
 
     Attributes:
       table: the verdicts.
       extractor: finds the objects.
       player: the category of the player.
       mode: of `ContactDetector`.
-      margin: of `ContactDetector`; use 3 if only the last frame of each step is there, and call the result approximate.
+      margin: of `ContactDetector`; use 3 if only the last frame of each step is available; the result is then
+        approximate.
       boxes: the objects of the last frame.
 
     Raises:
@@ -61,7 +62,7 @@ class ContactRewards:
 
     @property
     def fingerprint(self) -> str:
-        """Names the table, the extractor and all parameters: equal ones give equal rewards."""
+        """Identifies the table, the extractor and all parameters: equal ones give equal rewards."""
         extractor = type(self.extractor).__name__
         return f"contacts-1 table={self.table.fingerprint} {extractor} mode={self.mode} margin={self.margin}"
 

@@ -1,4 +1,4 @@
-"""What manuals call the objects that are grounded in a game."""
+"""The words with which manuals describe the objects that can be detected in a game."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Final
 
 @dataclass(frozen=True)
 class GameObjects:
-    """The objects of a game that rewards come from, by OCAtari's categories.
+    """The objects of a game that give rewards, by OCAtari's categories.
 
-    Categories that are not listed, such as the player's own missiles, never count.
+    Categories that are not listed, such as the player's own missiles, give no rewards.
 
     Attributes:
-      words: for each category what manuals call it, the most usual word first.
+      words: for each category its names in manuals, the most usual one first.
     """
 
     words: Mapping[str, Sequence[str]]

@@ -1,4 +1,4 @@
-"""One row of a table of interactions: what it means to touch one kind of object, and how it is read from JSON."""
+"""One row of a table of interactions, for contacts with one kind of object; read from JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -15,21 +15,21 @@ REWARD: Final = 5.0
 
 
 class TableError(RldsKitError, ValueError):
-    """A table of interactions is invalid, or has no such object."""
+    """A table of interactions is invalid, or lacks an object."""
 
 
 @dataclass(frozen=True)
 class Interaction:
-    """What it means to touch one kind of object.
+    """The effect of contacts with one kind of object.
 
     Attributes:
-      object: the category of the object, as grounded in the game.
-      word: what the manual calls it; "" if the manual does not mention it.
-      context: the questions and answers that were judged.
+      object: the category of the object in the game.
+      word: its name in the manual; "" if the manual does not mention it.
+      context: the questions and answers from which the verdict was made.
       yes: the probability of "Yes, hit it".
       verdict: of the reasoner.
-      override: the verdict of a person, which counts instead; None: there is no override.
-      overridden_by: who that is.
+      override: the verdict of a person, which replaces that of the reasoner; None: there is no override.
+      overridden_by: the name of this person.
       replies: of a language model about this object; empty if there are none.
     """
 
@@ -44,20 +44,20 @@ class Interaction:
 
     @property
     def decided(self) -> Verdict:
-        """The verdict that counts."""
+        """The effective verdict: the override if there is one."""
         return self.override or self.verdict
 
     @property
     def reward(self) -> float:
-        """Of a contact: 5, -5, or 0 if there is no verdict."""
+        """The reward of a contact: 5, -5, or 0 if there is no verdict."""
         return {"yes": REWARD, "no": -REWARD, "abstain": 0.0}[self.decided]
 
 
 def interaction_of(row: object, number: int) -> Interaction:
-    """Reads a row.
+    """Parses a row.
 
     Raises:
-      TableError: it is none; the message names the field.
+      TableError: it is invalid; the message names the field.
     """
     where = f"interaction {number}"
     read = Interaction(**checked(Interaction, row, where))
@@ -71,15 +71,15 @@ def interaction_of(row: object, number: int) -> Interaction:
 
 
 def _replies(rows: object, where: str) -> tuple[ModelReply, ...]:
-    """The replies of a language model, or an error that says where."""
+    """Parses the replies of a language model; errors name their place."""
     return tuple(reply_of(row, f"statement {number} of {where}") for number, row in enumerate(list_of(rows, where)))
 
 
 def reply_of(row: object, where: str) -> ModelReply:
-    """Reads a reply of a language model.
+    """Parses a reply of a language model.
 
     Raises:
-      TableError: it is no such statement; the message names the field.
+      TableError: it is invalid; the message names the field.
     """
     values = checked(ModelReply, row, where)
     try:
@@ -99,7 +99,7 @@ def list_of(value: object, where: str) -> list[Any]:
     """A list from JSON.
 
     Raises:
-      TableError: it is none.
+      TableError: it is not a list.
     """
     if not isinstance(value, list):
         raise TableError(f"expected a list of {where}, got {type(value).__name__}")
@@ -130,5 +130,5 @@ def checked(kind: type, content: object, where: str) -> dict[str, Any]:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a text has no halves of characters, which neither a file nor a page takes."""
+    """Whether a text has no lone surrogates, which UTF-8 cannot encode."""
     return not any("\ud800" <= each <= "\udfff" for each in text)

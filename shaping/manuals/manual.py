@@ -1,4 +1,4 @@
-"""A manual: the text that tells people how to play a game, with its source and licence."""
+"""A manual: instructions for a game, with their source and licence."""
 
 import hashlib
 import unicodedata
@@ -11,14 +11,14 @@ from typing import Final, Self
 from rlds_kit.base.errors import RldsKitError
 
 MOST_BYTES: Final = 1 << 20
-"""A manual has a few pages; a file that is larger is something else."""
+"""A manual has a few pages; a larger file is not a manual."""
 GAMES_FOLDER: Final = "games"
 _SPACES: Final = "\t\n\f"
-"""Beside spaces of any width; converters of PDF put a form feed between pages."""
+"""In addition to spaces of any width; converters of PDF insert a form feed between pages."""
 
 
 class ManualError(RldsKitError, ValueError):
-    """A text is no manual, or there is no manual of a game."""
+    """A text is not valid as a manual, or there is no manual of a game."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Manual:
 
     Attributes:
       game: its name, as in `ALE/<game>-v5`.
-      text: plain text; markup has no meaning in it.
-      source: where the text is from: a title, an address, an author.
-      licence: under which it may be published; "" if that is not known, and then `to_publish` raises.
+      text: plain text, without markup.
+      source: of the text: a title, an address, an author.
+      licence: for publication; "" if unknown, and then `to_publish` raises an error.
 
     Raises:
       ManualError: the text is empty, larger than `MOST_BYTES`, or has control characters.
@@ -79,10 +79,10 @@ class Manual:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def to_publish(self) -> Self:
-        """Returns this manual if it may be published.
+        """Returns this manual, if it may be published.
 
         Raises:
-          ManualError: its licence is not known.
+          ManualError: its licence is unknown.
         """
         if not self.licence:
             raise ManualError(f"the manual of {self.game} has no licence: state it, or publish its hash only")
@@ -94,7 +94,7 @@ def _is_text(character: str) -> bool:
 
 
 def shipped_games() -> tuple[str, ...]:
-    """The games whose manuals come with the package, in order.
+    """The games with a manual in the package, in order.
 
     >>> "Breakout" in shipped_games()
     True
@@ -107,7 +107,7 @@ def shipped_manual(game: str) -> Manual:
     """Returns a manual that was written for this project, in the public domain (CC0).
 
     Raises:
-      ManualError: there is none of this game.
+      ManualError: there is none for this game.
 
     >>> shipped_manual("Breakout").licence
     'CC0-1.0'

@@ -1,4 +1,4 @@
-"""A reply of a language model, with all that is needed to request it again."""
+"""A reply of a language model, with its complete request."""
 
 import math
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ _MOST_CANDIDATES: Final = 100
 
 @dataclass(frozen=True)
 class ModelReply:
-    """An answer of a language model.
+    """A reply of a language model, and its request.
 
     Attributes:
-      model: its name, and its version if that is known.
+      model: its name, and its version if known.
       seed: of its random numbers.
-      system: the instructions that came before the prompt.
-      prompt: what it was given.
+      system: the instructions before the prompt.
+      prompt: of the request.
       text: of the reply.
       log_probabilities: candidates for the first token of the text, and the natural logarithms of their probabilities;
         empty if the model does not report them.
@@ -39,7 +39,7 @@ class ModelReply:
                 raise ValueError(f"expected a finite logarithm of the probability of {token!r}, got {logarithm}")
 
     def probability(self, word: str) -> float:
-        """The probability that the text begins with a word, in any case and with anything but letters around it.
+        """The probability that the text begins with a word; ignores case and other characters around the letters.
 
         >>> reply = ModelReply("tiny", 0, "", "Eat it?", "Yes.", ((" Yes", -0.5), ("yes", -1.5), ("No", -2.0)))
         >>> round(reply.probability("yes"), 3), round(reply.probability("no"), 3)
@@ -50,7 +50,7 @@ class ModelReply:
 
 
 def letters(token: str) -> str:
-    """The letters of a token in lower case, without the mark of a space that tokenizers put before words.
+    """The letters of a token in lower case, without the mark for a space that tokenizers add before words.
 
     >>> letters("\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}Yes,"), letters("\N{LOWER ONE EIGHTH BLOCK}NO")
     ('yes', 'no')

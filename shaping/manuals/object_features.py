@@ -1,4 +1,4 @@
-"""Objects of the screen as the observation of an agent: a few numbers in place of pixels."""
+"""Objects on the screen as the observation of an agent: a few numbers instead of pixels."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
 
 N_FEATURES: Final = 7
-"""Of each object."""
+"""Number of features of each object."""
 _MIDDLE: Final = (80.0, 105.0)
 _NEAR: Final = 40.0
 _FAST: Final = 10.0
 
 
 class ObjectFeatures(gymnasium.ObservationWrapper[NDArray[np.float32], Any, Any]):
-    """Observations are the objects that were seen last: `[7 * objects]` float32, in the order of `counts`.
+    """Observations are the objects in the latest frame: `[7 * objects]` float32, in the order of `counts`.
 
-    The numbers of an object: 1 if it is there; its place on the screen, from -1 to 1; its place as seen from the
-    player, in units of 40 pixels; how far it moved since the last observation, in units of 10 pixels. All are cut off
-    at 3, and 0 if the object is not there. Of more objects than counted, those nearest to the height of the player
-    come first.
+    The numbers of an object: 1 if it exists; its position on the screen, from -1 to 1; its position relative to the
+    player, in units of 40 pixels; its movement since the last observation, in units of 10 pixels. All are clipped to
+    [-3, 3], and 0 if the object does not exist. If there are more objects than in `counts`, those nearest to the height
+    of the player are used.
 
     Args:
       env: with `ManualReward` inside, which passes every frame to `rewards`.
-      rewards: whose objects these are.
-      counts: how many of each category are observed, such as `{"Player": 1, "Ball": 1}`.
+      rewards: with the objects.
+      counts: number of observed objects of each category, such as `{"Player": 1, "Ball": 1}`.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], rewards: ContactRewards, counts: Mapping[str, int]) -> None:
@@ -40,7 +40,7 @@ class ObjectFeatures(gymnasium.ObservationWrapper[NDArray[np.float32], Any, Any]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Resets; nothing has moved yet."""
+        """Resets; movements are 0."""
         self._before = {}
         return super().reset(seed=seed, options=options)
 

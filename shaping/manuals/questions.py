@@ -1,4 +1,4 @@
-"""The questions that a manual is read with, verbatim from the paper "Read and Reap the Rewards" (section 3)."""
+"""The questions about a manual, verbatim from the paper "Read and Reap the Rewards" (section 3)."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,7 +11,7 @@ GENERIC: Final = (
 )
 """Table 5 of the paper."""
 OBJECT: Final = "What happens when the player hit a {object}?"
-"""Its grammar is that of the paper."""
+"""The question about an object, with the grammar of the paper."""
 REASONING: Final = "{context} Question: Should you hit a {object} if you want to win? Answer: "
 
 

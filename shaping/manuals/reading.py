@@ -1,4 +1,4 @@
-"""Reads a manual: answers of the generic questions and of the question about each object, judged to a table."""
+"""Converts a manual to a table: answers to the generic questions and to a question about each object are judged."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -15,10 +15,10 @@ _UNKNOWN: Final = Judgement(0.5, "abstain")
 
 
 def objects_of(game: str) -> Mapping[str, Sequence[str]]:
-    """The categories of objects of a game, with what manuals call them.
+    """The categories of objects of a game, with their names in manuals.
 
     Raises:
-      ManualError: the words of this game are not known here.
+      ManualError: the game is unknown.
 
     >>> objects_of("Skiing")["Flag"]
     ('gate', 'flag')
@@ -37,16 +37,16 @@ def read_manual(
     answerer: QuestionAnswerer | None = None,
     reasoner: Reasoner | None = None,
 ) -> InteractionTable:
-    """Reads a manual to a table of interactions (the paper's section 3).
+    """Converts a manual to a table of interactions (the paper's section 3).
 
     Args:
       manual: of the game.
-      objects: for each category what the manual may call it; None: those of `objects_of` the manual's game.
+      objects: for each category its possible names in the manual; None: those of `objects_of` for the manual's game.
       answerer: finds answers in the manual; None: `WordAnswerer`.
       reasoner: judges them; None: `WordReasoner`.
 
     Raises:
-      ManualError: `objects` is None, and the game is not known here.
+      ManualError: `objects` is None, and the game is unknown.
 
     >>> from rlds_kit.shaping.manuals import Manual, read_manual
     >>> manual = Manual("Pac", "Eat every dot to score points. Avoid each ghost, or you lose a life.", "an example")

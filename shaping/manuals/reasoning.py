@@ -1,4 +1,4 @@
-"""Whether one should hit an object, judged from what a manual says about it."""
+"""Judges whether one should hit an object, from passages of a manual about it."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Judgement:
 
     Attributes:
       yes: the probability of Yes against No, in [0, 1].
-      verdict: "abstain" if the text does not say.
+      verdict: "abstain" if the text does not answer the question.
       replies: of a language model; empty if there are none.
     """
 
@@ -26,11 +26,11 @@ class Judgement:
 
 
 class Reasoner(Protocol):
-    """Whatever judges from a text."""
+    """The interface of reasoners, which judge from a text."""
 
     @property
     def fingerprint(self) -> str:
-        """Names the method, its model with a hash, and its parameters: equal ones give equal judgements."""
+        """Identifies the method, its model with a hash, and its parameters: equal ones give equal judgements."""
 
     def judge(self, context: str, name: str) -> Judgement:
         """Judges whether to hit the object `name`, from questions and answers about a manual."""
@@ -45,7 +45,7 @@ GOOD: Final = _stems(
     "gain gains gather knock pick points rescue rescues return returned returning refuel refuels reward rewarded "
     "save saved score scores scoring shoot shot win wins worth pass between replenish reach"
 )
-"""Stems of words for what one wants."""
+"""Stems of words for wishes."""
 BAD: Final = _stems(
     "avoid avoids avoiding bite bites blow collide colliding collision costs crash crashes crashing danger dangerous "
     "dead "
@@ -53,18 +53,18 @@ BAD: Final = _stems(
     "kills killer lethal lose loses losing loss lost obstacle obstacles penalty punch risk slow slows steer stop stops "
     "struck trap wreck"
 )
-"""Stems of words for what one fears."""
+"""Stems of words for fears."""
 NEGATIONS: Final = frozenset({"not", "never", "no", "without", "don't", "cannot", "can't", "doesn't"})
 _QUESTION, _ANSWER = "Question:", "Answer:"
 REACH: Final = 3
-"""Words after a negation that it turns round."""
+"""Number of words after a negation that it inverts."""
 FEAR: Final = 2.0
-"""A fear weighs as much as two wishes: what kills ends the points, too."""
+"""A fear weighs as much as two wishes: death also ends the collection of points."""
 
 
 @dataclass(frozen=True)
 class WordReasoner:
-    """Counts wishes and fears in the sentences that mention the object. Needs no model, and understands nothing.
+    """Counts positive and negative words in the sentences that mention the object. Needs no model.
 
     Attributes:
       undecided: abstains if the probability of Yes is closer than this to 0.5.
@@ -102,7 +102,7 @@ def sentences_about(context: str, name: str) -> list[str]:
 
 
 def _answers(context: str) -> str:
-    r"""The text without its questions. A pattern would take the square of the time for a text of "Question:" alone.
+    r"""The text without its questions. A regular expression would take quadratic time for a text of many "Question:".
 
     >>> _answers("Question: Who? Answer: A ghost. Question: Why?")
     '\n\n A ghost. Question: Why?'
@@ -115,7 +115,7 @@ def _answers(context: str) -> str:
 
 
 def _balance(sentence: str) -> float:
-    """Wishes less fears of a sentence; a negation turns the next words round.
+    """The weighted number of positive minus negative words of a sentence; a negation inverts the next words.
 
     >>> _balance("Do not eat the mushroom."), _balance("Eat the mushroom.")
     (-2.0, 1.0)

@@ -14,14 +14,14 @@ from rlds_kit.shaping.manuals.table import InteractionTable
 
 
 class StaleTableError(TableError):
-    """Somebody else has changed a table since it was seen."""
+    """A table has changed since the reviewer read it."""
 
 
 def shipped_table(game: str) -> InteractionTable:
-    """The table of a shipped manual, read by words.
+    """The table of a manual in the package, made with `WordAnswerer` and `WordReasoner`.
 
     Raises:
-      ManualError: there is none of this game.
+      ManualError: there is none for this game.
 
     >>> shipped_table("Skiing")["Flag"].decided
     'yes'
@@ -42,18 +42,18 @@ def override_file(
     seen: str | None = None,
     initial: InteractionTable | None = None,
 ) -> InteractionTable:
-    """Stores a person's verdict on an object in the file of a table. Several processes may do so at once.
+    """Stores a person's verdict on an object in the file of a table. Several processes may call this at once.
 
     Args:
       path: of the file.
       name: of the object.
       verdict: "yes", "no" or "abstain"; None removes an override.
-      by: who decides.
-      seen: the fingerprint of the table that the person saw; None: any.
-      initial: the table as long as there is no file; None: the file has to exist.
+      by: name of the person.
+      seen: the fingerprint of the table that the person has read; None: any.
+      initial: the table to use if there is no file yet; None: the file must exist.
 
     Raises:
-      StaleTableError: the file has another table by now.
+      StaleTableError: the file has another table now.
       TableError: the file has no table, or as for `InteractionTable.override`.
       OSError: it cannot be read or written.
     """
@@ -68,7 +68,7 @@ def override_file(
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Lets one process at a time change a file, which is replaced as a whole and can have no lock itself."""
+    """Locks a file for changes. The lock is a separate file, because the file itself is replaced atomically."""
     descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
     try:
         lock.acquire(descriptor)

@@ -1,4 +1,4 @@
-"""The sentences of a part of a manual by their words: a question meets only those that share a word with it."""
+"""An index of the sentences of a part of a manual by words: only sentences with a word of the question are compared."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from rlds_kit.shaping.manuals.tf_idf import rarity, similarity, telling, weighte
 
 
 class SentenceIndex:
-    """Gives sentences the scores that `vectors` of the question and of all sentences of the part would give.
+    """Scores sentences: equals the similarity of the `vectors` of the question and of all sentences of the part.
 
     Args:
       text: of the manual.
@@ -31,7 +31,7 @@ class SentenceIndex:
 
         Args:
           question: about the manual.
-          zeros: whether those that share no word with it are wanted, too.
+          zeros: whether to include sentences without a word of the question.
         """
         asked: Counter[str] = telling(question)
         places = {word: self._places.get(word, []) for word in asked}

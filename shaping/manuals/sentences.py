@@ -70,8 +70,8 @@ def stem(word: str) -> str:
 def chunks(text: str, size: int, overlap: int) -> Iterator[Span]:
     """Yields consecutive parts of at most `size` words that cover every character; neighbours share `overlap` words.
 
-    Models read a limited number of words; an answer that crosses the end of a chunk is whole in the next one if it has
-    at most `overlap` words (section 3 of the paper, which has no overlap).
+    Models read a limited number of words; an answer of at most `overlap` words that crosses the end of a chunk is
+    complete in the next one (section 3 of the paper, which has no overlap).
 
     Raises:
       ValueError: `size` is not larger than `overlap`, or `overlap` is negative.

@@ -1,4 +1,4 @@
-"""The table of interactions: what a manual means for each object of its game. Rewards use nothing else of a manual."""
+"""The table of interactions: verdicts of a manual on each object of its game. Rewards are computed from it alone."""
 
 import hashlib
 import json
@@ -14,12 +14,12 @@ from rlds_kit.shaping.manuals.reasoning import Verdict
 
 @dataclass(frozen=True)
 class InteractionTable:
-    """The interactions of a game, and where they come from.
+    """The interactions of a game, and their origin.
 
     Attributes:
       game: its name, as in `ALE/<game>-v5`.
       source: of the manual.
-      licence: of the manual; "" if not known.
+      licence: of the manual; "" if unknown.
       manual_sha256: of its text.
       answerer: the fingerprint of the `QuestionAnswerer`.
       reasoner: the fingerprint of the `Reasoner`.
@@ -53,12 +53,12 @@ class InteractionTable:
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def override(self, name: str, verdict: Verdict | None, by: str) -> Self:
-        """Returns a table in which a person's verdict on an object counts.
+        """Returns a table in which a person's verdict replaces that of the reasoner.
 
         Args:
           name: of the object.
           verdict: "yes", "no" or "abstain"; None removes an override.
-          by: who decides.
+          by: name of the person.
 
         Raises:
           TableError: there is no such object or verdict, or `by` is empty.
@@ -81,10 +81,10 @@ class InteractionTable:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Reads what `to_json` wrote.
+        """Parses the result of `to_json`.
 
         Raises:
-          TableError: it is no table; the message names the field.
+          TableError: it is invalid; the message names the field.
         """
         try:
             content = json.loads(text)
@@ -99,7 +99,7 @@ class InteractionTable:
         return cls(**{**values, "interactions": read})
 
     def save(self, path: Path | str) -> None:
-        """Writes the table to a file, which is replaced as a whole.
+        """Writes the table to a file, which is replaced atomically.
 
         Raises:
           OSError: it cannot be written.
@@ -112,7 +112,7 @@ class InteractionTable:
         """Reads a file that `save` wrote.
 
         Raises:
-          TableError: it is no table.
+          TableError: it is not a table.
           OSError: it cannot be read.
         """
         try:

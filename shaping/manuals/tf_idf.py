@@ -1,4 +1,4 @@
-"""TF-IDF: how much words say about a sentence, and which words of a manual are important."""
+"""TF-IDF: weights of words in sentences, and the important words of a manual."""
 
 import math
 from collections import Counter
@@ -18,11 +18,11 @@ STOP_WORDS: Final = frozenset(
         "why will with without would you your yours left right top bottom side screen happens hit happen "
     )
 )
-"""Words that say nothing about an object of a game, as stems."""
+"""Words without information about an object of a game, as stems."""
 
 
 def telling(text: str) -> Counter[str]:
-    """How often a text has each word that says something about an object, by stems.
+    """Counts the informative words of a text, by stems.
 
     >>> sorted(telling("The ghosts chase another ghost").items())
     [('another', 1), ('chas', 1), ('ghost', 2)]
@@ -46,7 +46,7 @@ def vectors(texts: Sequence[str]) -> list[dict[str, float]]:
 
 
 def rarity(found: int, texts: int) -> float:
-    """The weight of a word that so many of all texts have."""
+    """The weight of a word that occurs in this many of all texts."""
     return math.log((1 + texts) / (1 + found)) + 1
 
 
@@ -77,8 +77,8 @@ def similarity(first: dict[str, float], second: dict[str, float]) -> float:
 def important_words(text: str, count: int = 10) -> list[str]:
     """The words with the largest sums of TF-IDF over the sentences of a text, the most important first.
 
-    The paper takes the top 10 for objects (section 3); most of them are not objects of the screen, so rewards only come
-    from objects that are grounded.
+    The paper uses the top 10 as objects (section 3); most of them are not objects on the screen, so only objects that
+    can be detected give rewards.
 
     >>> important_words("Ghosts chase. Ghosts kill you. Eat dots.", 2)
     ['ghost', 'chas']

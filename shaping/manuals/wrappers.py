@@ -21,10 +21,10 @@ Stepped = tuple[Observation, SupportsFloat, bool, bool, dict[str, Any]]
 
 
 class EveryFrame(gymnasium.Wrapper[Observation, Action, Observation, Action]):
-    """Repeats each action for some emulated frames, and reports the memory after each of them in `ram_frames`.
+    """Repeats each action for some emulated frames, and adds the memory after each of them to infos as `ram_frames`.
 
-    What the game does is the same as with `frameskip` of the environment: rewards are summed, and an episode that ends
-    within the frames ends there.
+    The game behaves as with `frameskip` of the environment: rewards are summed, and an episode may end at any of the
+    frames.
 
     Args:
       env: an Atari environment that was made with `frameskip=1`.
@@ -75,7 +75,7 @@ class EveryFrame(gymnasium.Wrapper[Observation, Action, Observation, Action]):
 
 
 class ManualReward(gymnasium.Wrapper[Observation, Action, Observation, Action]):
-    """Reports the reward by the manual in `manual_reward` of infos. The environment's reward is not changed.
+    """Adds the reward of the manual to infos as `manual_reward`. The environment's reward is not changed.
 
     Args:
       env: with `EveryFrame` inside.
@@ -89,10 +89,10 @@ class ManualReward(gymnasium.Wrapper[Observation, Action, Observation, Action]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Resets; there was no action yet, so the reward is 0.
+        """Resets; the reward is 0, because there was no action yet.
 
         Raises:
-          ValueError: infos have no memory of frames.
+          ValueError: infos have no `ram_frames`.
         """
         observation, info = self.env.reset(seed=seed, options=options)
         if RAM_FRAMES not in info:
@@ -111,9 +111,9 @@ class ManualReward(gymnasium.Wrapper[Observation, Action, Observation, Action]):
 
 
 class MixedReward(gymnasium.Wrapper[Observation, Action, Observation, Action]):
-    """What a learner sees: a weighted sum of the environment's reward and of fields of infos, clipped.
+    """Returns as reward a clipped, weighted sum of the environment's reward and of fields of infos.
 
-    Stands outside of the logger, so that the recorded reward is the environment's.
+    Use it outside of the logger, so that the recorded reward is that of the environment.
 
     Args:
       env: with `ManualReward` inside.
@@ -141,7 +141,7 @@ class MixedReward(gymnasium.Wrapper[Observation, Action, Observation, Action]):
 
 
 class DelayedReward(gymnasium.Wrapper[Observation, Action, Observation, Action]):
-    """Pays all rewards of an episode with its last action, whether it terminates or is truncated (section 4.2)."""
+    """Delays all rewards of an episode to its last action, whether it is terminated or truncated (section 4.2)."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -164,7 +164,7 @@ def delayed(rewards: NDArray[Any]) -> NDArray[np.float64]:
       rewards: `[n]`, of the n actions of an episode.
 
     Returns:
-      `[n]` float64: 0, and at last their sum, added in order.
+      `[n]` float64: 0, and for the last action their sum, added in order.
 
     >>> delayed(np.array([1.0, 0.0, 2.0]))
     array([0., 0., 3.])

@@ -1,4 +1,4 @@
-"""Bounding boxes of objects, and what finds them."""
+"""Bounding boxes of objects, and the interface of extractors that find them."""
 
 from typing import NamedTuple, Protocol
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RAM_BYTES = 128
-"""Of an Atari 2600."""
+"""Bytes of memory of an Atari 2600."""
 
 
 class Box(NamedTuple):
@@ -29,7 +29,7 @@ class Box(NamedTuple):
     height: int
 
     def overlaps(self, other: "Box", margin: int = 0) -> bool:
-        """Whether both have a pixel in common when this one is larger by `margin` pixels on every side.
+        """Whether both have a pixel in common, after this one is enlarged by `margin` pixels on every side.
 
         >>> Box(0, "Player", 10, 10, 4, 4).overlaps(Box(1, "Ball", 14, 10, 2, 2))
         False

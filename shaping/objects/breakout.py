@@ -1,4 +1,4 @@
-"""Paddle and ball of Breakout, where the wall of bricks is not needed: OCAtari takes 20 times as long, for the wall."""
+"""Finds paddle and ball of Breakout without the bricks, for which OCAtari takes 20 times as long."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from rlds_kit.shaping.objects.box import Box
 
 
 class PaddleAndBall:
-    """Finds paddle and ball where OCAtari finds them, with the same slots and categories.
+    """Finds paddle and ball at the same positions as OCAtari, with the same slots and categories.
 
     >>> memory = np.zeros(128, np.uint8)
     >>> memory[[72, 99, 101]] = 100, 120, 80

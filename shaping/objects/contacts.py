@@ -1,7 +1,7 @@
 """Contacts between the player and objects: bounding boxes that overlap (section 4.4 of "Read and Reap the Rewards").
 
-Boxes are compared after every emulated frame. Once for four frames, as agents see them, half of the contacts of
-Breakout's ball and paddle are missed: the ball has left before the fourth frame.
+Boxes are compared after every emulated frame. A comparison only every four frames, as in the observations of agents,
+would miss half of the contacts of Breakout's ball and paddle: the ball has left before the fourth frame.
 """
 
 from collections.abc import Collection, Iterable
@@ -33,7 +33,7 @@ class ContactDetector:
       categories: of objects that count.
       player: the category of the player.
       mode: "onset": a contact counts in its first frame; "every_frame": in each.
-      margin: pixels by which the player is larger on every side, for objects that are seen too rarely.
+      margin: pixels by which the player is enlarged on every side, if not all frames are available.
 
     Raises:
       ValueError: there is no such mode, or the margin is negative.
@@ -56,13 +56,13 @@ class ContactDetector:
             raise ValueError(f"expected mode {modes} and a margin from 0 on, got {self.mode!r} and {self.margin}")
 
     def reset(self) -> None:
-        """Forgets contacts of the last episode."""
+        """Resets the state for a new episode."""
         self._touching = frozenset()
 
     def update(self, boxes: Iterable[Box]) -> list[Contact]:
         """The contacts that count in the next frame, in the order of `boxes`.
 
-        A frame without a player, as when it dies, ends all contacts.
+        A frame without a player, for example after its death, ends all contacts.
         """
         boxes = list(boxes)
         players = [box for box in boxes if box.category == self.player]

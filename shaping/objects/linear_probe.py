@@ -1,4 +1,4 @@
-"""Objects by linear regression from the memory, for games that OCAtari does not know (section 4.3 of the paper)."""
+"""Finds objects by linear regression from the memory, for games without OCAtari (section 4.3 of the paper)."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from rlds_kit.shaping.objects.box import RAM_BYTES, Box
 
 @dataclass(frozen=True)
 class LinearProbe:
-    """Finds one object of each category; fails, as the paper says, where several look the same.
+    """Finds one object of each category; fails, as in the paper, if several objects have the same category.
 
     Attributes:
       weights: by category `[129, 4]` float64, from memory and 1 to x, y, width and height.
@@ -38,7 +38,7 @@ def fit_linear_probe(rams: ArrayLike, boxes: dict[str, ArrayLike], *, ridge: flo
     Args:
       rams: `[n, 128]` uint8, of the labelled frames; the paper has about 15.
       boxes: by category `[n, 4]`: x, y, width and height in each frame.
-      ridge: the weight of small coefficients, for fewer frames than bytes.
+      ridge: the regularisation weight, needed for fewer frames than bytes.
 
     Raises:
       ValueError: shapes do not fit, there is no frame, or a number is not finite.

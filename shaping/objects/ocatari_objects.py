@@ -1,8 +1,8 @@
-"""Objects by OCAtari's functions, which read them from the memory of an Atari game.
+"""Finds objects with OCAtari's functions, which read them from the memory of an Atari game.
 
-OCAtari is no extra: it demands NumPy 1 and many packages that these functions do not need. Its environment class is
-not used (it swaps `terminated` and `truncated`). Its functions compute with the integers of the memory: with uint8 they
-give wrong boxes in 8 of 11 games since NumPy 2, with int64 those of NumPy 1.
+OCAtari is not an extra, because it requires NumPy 1 and many packages that these functions do not need. Its environment
+class is not used (it swaps `terminated` and `truncated`). Its functions calculate with the integers of the memory: with
+uint8 they give wrong boxes in 8 of 11 games since NumPy 2, with int64 those of NumPy 1.
 """
 
 import importlib
@@ -35,7 +35,7 @@ class OCAtariObjects:
 
     Raises:
       ImportError: OCAtari is not installed; the message has the command.
-      ValueError: OCAtari does not know the game.
+      ValueError: OCAtari does not support the game.
       RldsKitError: another live instance of a game whose module has global state; close it first.
 
     >>> with OCAtariObjects("Breakout") as extractor:  # doctest: +SKIP
@@ -77,7 +77,7 @@ class OCAtariObjects:
         return [
             Box(slot, each.category, *map(int, each.xywh))
             for slot, each in enumerate(self._objects)
-            if each  # NoObject, which is false, stands for an object that is not there
+            if each  # NoObject, which is false, represents a missing object
         ]
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What people say about recorded segments: comparisons, rankings, ratings, corrections, demonstrations, text, marks.
+"""Answers of people about recorded segments: comparisons, rankings, ratings, corrections, demonstrations, text, marks.
 
 All kinds have one schema: a `Query` about segments, and a `Response` with an answer. They are stored as a layer.
 """

@@ -1,4 +1,4 @@
-"""How far annotators agree: Krippendorff's alpha."""
+"""Agreement of annotators: Krippendorff's alpha."""
 
 import math
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _CODES: Final = {Choice.FIRST: 0.0, Choice.SECOND: 1.0, Choice.TIE: 2.0}
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far annotators agree.
+    """The agreement of annotators.
 
     Attributes:
       alpha: Krippendorff's: 1 is full agreement, 0 that of chance; None: undefined, because no unit has two values, or
@@ -39,12 +39,12 @@ class Agreement:
 
 
 def agreement(responses: Iterable[Response]) -> Agreement:
-    """Measures how far annotators agree about comparisons (nominal), rankings (ordinal) or ratings (interval).
+    """Measures the agreement of annotators about comparisons (nominal), rankings (ordinal) or ratings (interval).
 
-    The latest answer of an annotator to a query counts. "Cannot say" is a missing value.
+    Only the latest answer of an annotator to a query is used. "Cannot say" is a missing value.
 
     Raises:
-      ValueError: the responses are of several kinds, or of one that has no such measure.
+      ValueError: the responses are of several kinds, or of one without such a measure.
       MissingExtraError: the package krippendorff is not installed.
     """
     last = latest(responses)
@@ -71,7 +71,7 @@ def krippendorff_alpha(values: np.ndarray[Any, Any], level: Level) -> float | No
       level: of measurement.
 
     Returns:
-      A number of at most 1; None: undefined, because no unit has two values, or all values that count are equal.
+      A number of at most 1; None: undefined, because no unit has two values, or all used values are equal.
 
     Raises:
       MissingExtraError: the package is not installed.

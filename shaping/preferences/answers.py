@@ -1,4 +1,4 @@
-"""The kinds of answers that a person, or a program in place of one, gives about recorded segments."""
+"""The kinds of answers of a person, or a program, about recorded segments."""
 
 import enum
 import math
@@ -17,7 +17,7 @@ class Choice(enum.Enum):
     TIE = "tie"
     """Both are equally good."""
     CANNOT_SAY = "cannot say"
-    """The annotator does not know; this is no tie."""
+    """The annotator does not know; this is not a tie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +102,12 @@ class Rating:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Correction:
-    """What should have been done from a step of the segment on.
+    """Better actions from a step of the segment on.
 
     Attributes:
       step: counted from the start of the segment.
-      actions: `[n, ...]`, in place of those from `step` on; None: only `played` has them.
-      played: id of the recorded episode in which the annotator went on from that step; None: there is none.
+      actions: `[n, ...]`, which replace those from `step` on; None: they are only in `played`.
+      played: id of the recorded episode in which the annotator continued from that step; None: there is none.
 
     Raises:
       ValueError: the step is negative, or there are neither actions nor an episode.
@@ -144,7 +144,7 @@ class Demonstration:
     """The segment shows how the task should be done.
 
     Attributes:
-      task: what is demonstrated, in words; may be empty.
+      task: description of the demonstration; may be empty.
     """
 
     KIND: ClassVar[str] = "demonstration"
@@ -177,12 +177,12 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class FeatureMark:
-    """A number of the observation that matters.
+    """An important number of the observation.
 
     Attributes:
       field: its name, or a path into a nest: "observation/speed".
       index: of the number in the array of a step; empty: the whole field.
-      weight: how much, and in which direction: above 0 is good.
+      weight: its importance; positive is good, negative is bad.
     """
 
     field: str
@@ -192,14 +192,14 @@ class FeatureMark:
 
 @dataclass(frozen=True, slots=True)
 class PlaceMark:
-    """A rectangle of the picture of a step that matters.
+    """An important rectangle in the picture of a step.
 
     Attributes:
       step: counted from the start of the segment.
       top, left, height, width: of the rectangle, in pixels of the recorded picture.
       field: of the picture.
       weight: how much, and in which direction: above 0 is good.
-      label: what is there; may be empty.
+      label: of its content; may be empty.
     """
 
     step: int
@@ -214,7 +214,7 @@ class PlaceMark:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Features and places of the picture that matter in a segment.
+    """Features and places of the picture that are important in a segment.
 
     Raises:
       ValueError: there is none, or a place has no area or lies before the segment.
@@ -240,7 +240,7 @@ class Marks:
 
 
 Answer: TypeAlias = Comparison | Ranking | Rating | Correction | Demonstration | Remark | Marks
-"""What an annotator gives for a query."""
+"""An annotator's answer to a query."""
 
 _CLASSES: Final = (Comparison, Ranking, Rating, Correction, Demonstration, Remark, Marks)
 KINDS: Final = {each.KIND: each for each in _CLASSES}
@@ -248,7 +248,7 @@ KINDS: Final = {each.KIND: each for each in _CLASSES}
 
 
 def to_plain(answer: Answer) -> dict[str, Any]:
-    """The answer as what a layer stores: a dict of numbers, text, arrays and tuples.
+    """The answer in the form that a layer stores: a dict of numbers, text, arrays and tuples.
 
     >>> to_plain(Comparison(Choice.FIRST))
     {'choice': 'first'}
@@ -257,10 +257,10 @@ def to_plain(answer: Answer) -> dict[str, Any]:
 
 
 def from_plain(kind: str, plain: dict[str, Any]) -> Answer:
-    """The answer that `to_plain` wrote, exactly.
+    """Restores an answer exactly from the result of `to_plain`.
 
     Raises:
-      ValueError: the kind is not known, or the fields are not those of its answers.
+      ValueError: the kind is unknown, or the fields are not those of its answers.
 
     >>> from_plain("comparison", {"choice": "cannot say"})
     Comparison(choice=<Choice.CANNOT_SAY: 'cannot say'>)

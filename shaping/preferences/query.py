@@ -10,25 +10,25 @@ from rlds_kit.shaping.preferences.answers import KINDS, Answer
 from rlds_kit.shaping.preferences.segment import Segment
 
 NAMESPACE: Final = uuid.UUID("5a1f34f8-9f6e-5d0e-8f5b-0d1c1a6f2f11")
-"""Of the ids of queries, which follow from what they are about."""
+"""Namespace of the ids of queries, which are computed from their content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What annotators get: segments, and what kind of answer is wanted.
+    """A query for annotators: segments, and the kind of answer.
 
-    Queries about the same segments in the same order, of the same kind and with the same question, have the same id:
-    this is how answers of several annotators are found to be about the same.
+    Queries about the same segments in the same order, of the same kind and with the same question, have the same id, by
+    which answers of several annotators are compared.
 
     Attributes:
       kind: of the answer: a key of `KINDS`.
       segments: in the order in which an answer numbers them.
       question: in words, such as "Which is closer to the goal?"; may be empty.
-      strategy: the name of what chose the segments; empty: it is not known.
-      parameters: of the strategy; whatever can be recorded.
+      strategy: the name of the strategy that chose the segments; empty: unknown.
+      parameters: of the strategy; any recordable values.
 
     Raises:
-      ValueError: the kind is not known, or there is no segment.
+      ValueError: the kind is unknown, or there is no segment.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Query:
 
     @property
     def id(self) -> uuid.UUID:
-        """The id, which follows from kind, question and segments."""
+        """The id, a hash of kind, question and segments."""
         about = [self.kind, self.question, *([each.episode.hex, *each.order[1:]] for each in self.segments)]
         return uuid.uuid5(NAMESPACE, json.dumps(about))
 
@@ -55,13 +55,13 @@ class Response:
     """The answer of an annotator to a query.
 
     Attributes:
-      query: that is answered.
-      answer: of the kind that the query wants.
+      query: of the answer.
+      answer: of the kind in the query.
       annotator: a person, a program, a model.
       confidence: of the annotator, in [0, 1].
       id: permanent, also in copies.
-      time_ns: when it was stored, in nanoseconds since 1970 in UTC; 0: not stored yet.
-      annotations: ids of the annotations that store it; retract these to take it back.
+      time_ns: time at which it was stored, in nanoseconds since 1970 in UTC; 0: not stored yet.
+      annotations: ids of the annotations that store it; retract these to retract the response.
 
     Raises:
       ValueError: the answer does not fit the query.

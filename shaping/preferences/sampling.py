@@ -15,7 +15,7 @@ Scores: TypeAlias = Callable[[Sequence[Segment]], np.ndarray[Any, Any]]
 """Returns `[members, segments]`: the score of each segment by each member of an ensemble."""
 
 TRIES: Final = 100
-"""How many groups are drawn for each one that is wanted, before it is an error that there are too few."""
+"""Maximum number of drawn groups for each requested one; then too few groups are an error."""
 
 
 class Strategy(Protocol):
@@ -27,7 +27,7 @@ class Strategy(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """All that the choice depends on, apart from the pool; stored with each query."""
+        """The parameters that determine the choice, besides the pool; stored with each query."""
 
     def choose(self, pool: Sequence[Segment], count: int, size: int) -> list[tuple[Segment, ...]]:
         """Returns `count` different groups of `size` different segments; the same for the same arguments."""
@@ -35,7 +35,7 @@ class Strategy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
-    """Every group with the same probability, none twice."""
+    """Chooses different groups, each with the same probability."""
 
     seed: int
 
@@ -56,16 +56,16 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Of groups that are drawn uniformly, those on which the members of an ensemble disagree most.
+    """Chooses the groups on which the members of an ensemble disagree most, from random candidates.
 
-    The disagreement is the variance over members of the probability that one segment is better than another, as
-    Bradley and Terry have it; in larger groups, its mean over all pairs (Christiano et al. 2017).
+    The disagreement is the variance over members of the probability that one segment is better than another, in the
+    model of Bradley and Terry; in larger groups, its mean over all pairs (Christiano et al. 2017).
 
     Attributes:
       scores: of the ensemble.
-      ensemble: what identifies it, such as the SHA-256 of its file.
-      seed: of the groups that are drawn.
-      candidates: groups that are drawn for each one that is chosen.
+      ensemble: identifies it, for example by the SHA-256 of its file.
+      seed: of the random candidates.
+      candidates: number of random candidates for each chosen group.
     """
 
     scores: Scores
@@ -90,7 +90,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Closest:
-    """Of groups that are drawn uniformly, those that an ensemble as a whole finds hardest to decide.
+    """Chooses the groups that an ensemble as a whole can decide least clearly, from random candidates.
 
     These are the groups whose mean probability that one segment is better is closest to a half. Attributes are those
     of `Disagreement`.
@@ -146,7 +146,7 @@ def queries(
 
 
 def _draw(pool: Sequence[Segment], count: int, size: int, seed: int) -> list[tuple[Segment, ...]]:
-    """Different groups, whatever their order; each in a random order, so that no place is better."""
+    """Different groups, compared without their order; each in a random order, so that no position is preferred."""
     if count < 0 or size < 1:
         raise ValueError(f"expected a count from 0 on and a size from 1 on, got {count} and {size}")
     random, found = np.random.default_rng(seed), dict[frozenset[int], tuple[int, ...]]()
@@ -181,7 +181,7 @@ def _best(
     strategy: _Ensemble,
     worth: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]],
 ) -> list[tuple[Segment, ...]]:
-    """The groups with the largest worth, a function of `[members, groups]`, the probability of the first segment."""
+    """The groups with the largest value of a function of `[members, groups]`, the probability of the first segment."""
     if size < 2:
         raise ValueError(f"expected queries about at least 2 segments, which can be compared, got {size}")
     drawn = count * positive("candidates", strategy.candidates)
@@ -199,7 +199,7 @@ def _best(
 
 
 def _groups(pool: int, size: int, least: int) -> int:
-    """About half of all groups, which are drawn soon, but at least as many as are wanted."""
+    """About half of all groups, which can be drawn quickly without repetition, but at least the requested number."""
     total = 1
     for each in range(min(size, pool)):
         total = total * (pool - each) // (each + 1)

@@ -53,7 +53,7 @@ class Segment:
 
     @classmethod
     def of(cls, episode: Recorded) -> Self:
-        """The segment that an episode, or a slice of one such as `episode[10:35]`, is."""
+        """The segment of an episode, or of a slice of one such as `episode[10:35]`."""
         return cls(episode.id, None if episode.is_whole else episode.rows)
 
     @property
@@ -89,6 +89,6 @@ def cut(episodes: Iterable[Recorded], length: int, stride: int | None = None) ->
 
 
 def _acted(episode: Recorded) -> int:
-    """The number of the row behind the last one with an action."""
+    """The number of the row after the last one with an action."""
     stop = episode.rows.stop
     return stop - (stop > episode.rows.start and episode.is_last(stop - 1))

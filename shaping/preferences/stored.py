@@ -1,4 +1,4 @@
-"""Responses as annotations of a layer: one note for each segment, so that tools carry each with its episode.
+"""Stores responses as annotations of a layer: one note for each segment, so that tools copy each with its episode.
 
 The note of the first segment has the query and the answer in its `user_data`; the others refer to it by the id of the
 response. A response is read back only if every segment is there with all of its steps.
@@ -24,11 +24,11 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Responses:
-    """What a layer has.
+    """The responses in a layer.
 
     Attributes:
       whole: the responses, in order of time.
-      partial: ids of responses of which a segment, or steps of one, were not copied, or were retracted.
+      partial: ids of responses whose segments or steps were not all copied, or were retracted.
     """
 
     whole: tuple[Response, ...]
@@ -45,7 +45,7 @@ def drafts(responses: Iterable[Response]) -> list[Draft]:
 
 
 def retractions(response: Response) -> list[Draft]:
-    """The annotations that take a stored response back.
+    """The annotations that retract a stored response.
 
     Raises:
       ValueError: it was not read from a layer.
@@ -60,7 +60,7 @@ def responses(layer: Layer) -> Responses:
 
     Raises:
       DamagedError: the layer is damaged.
-      FormatError: a response was written by a newer version, or its writer was at fault.
+      FormatError: a response was written by a newer version, or its writer was faulty.
     """
     parts = defaultdict[str, list[Annotation]](list)
     for each in layer.annotations():
@@ -104,7 +104,7 @@ def _require_version(annotation: Annotation) -> None:
 
 
 def _require_place(annotation: Annotation) -> None:
-    """Checks which segment of which response it is."""
+    """Determines the segment and the response of a note."""
     data = annotation.user_data
     numbers = [data.get(name) for name in ("segment", "segments", "length")]
     try:
@@ -116,9 +116,9 @@ def _require_place(annotation: Annotation) -> None:
 
 
 def _response(found: Sequence[Annotation]) -> Response | None:
-    """The response that these annotations store; None: a part of it is missing."""
+    """The response in these annotations; None: a part of it is missing."""
     parts: dict[int, Annotation] = {}
-    for each in found:  # an episode and its copy may both be there
+    for each in found:  # an episode and its copy may both exist
         data = each.user_data
         if data["length"] == (None if each.steps is None else len(each.steps)):
             parts.setdefault(data["segment"], each)

@@ -1,4 +1,4 @@
-"""Pairs of segments with an outcome, from responses: what a reward model learns from."""
+"""Pairs of segments with an outcome, from responses: the training data of reward models."""
 
 from collections.abc import Iterable
 from itertools import combinations
@@ -16,8 +16,8 @@ class Pair(NamedTuple):
       first: segment.
       second: segment.
       choice: FIRST, SECOND or TIE.
-      weight: of the pair: the confidence of the annotator; for rankings divided between the pairs, so that a response
-        weighs as much whatever its kind.
+      weight: of the pair: the confidence of the annotator; for rankings divided between the pairs, so that all kinds of
+        responses have the same weight.
     """
 
     first: Segment
@@ -29,8 +29,8 @@ class Pair(NamedTuple):
 def pairs(responses: Iterable[Response]) -> list[Pair]:
     """The pairs of comparisons and rankings, in their order. Other kinds are left out.
 
-    The latest response of an annotator to a query counts. Without "cannot say", and without confidence, there is no
-    pair.
+    Only the latest response of an annotator to a query is used. "Cannot say", and responses with confidence 0, give no
+    pairs.
     """
     return [pair for each in latest(responses) for pair in _pairs(each) if pair.weight > 0]
 

@@ -1,4 +1,4 @@
-"""Bradley and Terry's model of comparisons, with ties as Davidson (1970) added them.
+"""The Bradley-Terry model of comparisons, with Davidson's (1970) extension for ties.
 
 With scores s1 and s2 of two segments, the probabilities that the first is better, that the second is, and of a tie are
 in proportion to exp(s1), exp(s2) and v exp((s1 + s2) / 2). With v = 0 this is Bradley and Terry's model.

@@ -1,4 +1,4 @@
-"""What a reward model reads of a step, as one vector of numbers."""
+"""The input of a reward model: values of a step as one vector of numbers."""
 
 import math
 import uuid
@@ -25,12 +25,11 @@ class Stacked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a reward model reads of a step.
+    """The input of a reward model from a step.
 
     Attributes:
       fields: names, or paths into nests; their numbers are concatenated in this order.
-      discrete: fields that are numbers of choices, and how many choices there are: each becomes as many numbers, of
-        which one is 1.
+      discrete: fields that are numbers of choices, with the number of choices: each is encoded one-hot.
 
     Raises:
       ValueError: there is no field, or `discrete` has another one.
@@ -87,9 +86,9 @@ def segment_vectors(
     """Reads `[n, width]` for each segment. Every episode is read once.
 
     Args:
-      episodes: that have the segments, for example `dataset.episodes`; others are not read.
+      episodes: with the segments, for example `dataset.episodes`; others are not read.
       segments: with at least one step.
-      inputs: what to read.
+      inputs: the fields to read.
 
     Raises:
       KeyError: an episode is missing.

@@ -18,15 +18,15 @@ class RewardModel:
     of their training data and 1 to the best ones (their 1st and 99th percentile).
 
     Attributes:
-      inputs: what it reads of a step.
+      inputs: the fields that it reads.
       mean: `[width]`, subtracted from the inputs.
-      deviation: `[width]`, which they are divided by then.
+      deviation: `[width]`, by which they are then divided.
       weights: of each layer, `[members, in, out]`.
       biases: of each layer, `[members, 1, out]`.
-      zero: what the networks give for a reward of 0.
-      unit: how much more they give for a reward of 1.
-      log_ties: logarithm of how frequent ties are, as Davidson has it; minus infinity: there were none.
-      training: how it was trained: numbers and text.
+      zero: the output of the networks for a reward of 0.
+      unit: the difference of their outputs for rewards of 1 and 0.
+      log_ties: logarithm of Davidson's parameter for ties; minus infinity: there were none.
+      training: parameters of its training: numbers and text.
 
     Raises:
       ValueError: the shapes of the arrays do not fit together.
@@ -87,7 +87,7 @@ class RewardModel:
           values: by field, `[n, ...]` numbers; fields that the model does not read are ignored.
 
         Raises:
-          SpecError: a field is missing, or is not what the model was trained with.
+          SpecError: a field is missing, or has another shape than in training.
         """
         return self.rewards(self.inputs.vectors(values))
 

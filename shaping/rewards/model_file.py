@@ -27,7 +27,7 @@ def save(model: RewardModel, path: str | os.PathLike[str]) -> str:
     """Writes a model to a new file, and returns its SHA-256. The same model always gives the same bytes.
 
     Raises:
-      FileExistsError: there is such a file.
+      FileExistsError: the file exists.
       MissingExtraError: safetensors is not installed.
       OSError: the file cannot be written.
     """
@@ -41,7 +41,7 @@ def load(path: str | os.PathLike[str], sha256: str) -> RewardModel:
     """Reads a model, if its file has this SHA-256.
 
     Raises:
-      FormatError: it has another one, or is not a file of a reward model of this version.
+      FormatError: it has another SHA-256, or is not a file of a reward model of this version.
       MissingExtraError: safetensors is not installed.
       OSError: the file cannot be read.
     """
@@ -81,10 +81,10 @@ def to_bytes(model: RewardModel) -> bytes:
 
 
 def from_bytes(data: bytes) -> RewardModel:
-    """The model whose file has this content.
+    """Parses the content of the file of a model.
 
     Raises:
-      KeyError, ValueError, TypeError, IndexError: it is not such a file.
+      KeyError, ValueError, TypeError, IndexError: the content is invalid.
     """
     with needs("torch"):
         from safetensors import SafetensorError

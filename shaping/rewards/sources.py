@@ -1,4 +1,4 @@
-"""Where rewards of a model go: a layer of a dataset, an environment, a trial, and the choice of the next queries."""
+"""Uses of a reward model: in a layer of a dataset, an environment, a trial, and for the choice of the next queries."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,13 +19,13 @@ from rlds_kit.trials.actors.contract import ActorInfo, Judgement, Reply, Text
 
 
 def annotate_rewards(dataset: Dataset, model: RewardModel, layer: str) -> int:
-    """Annotates every action of a dataset with the reward of a model; returns how many there are.
+    """Annotates every action of a dataset with the reward of a model; returns the number of actions.
 
     The source of the annotations is "reward_model:" and the SHA-256 of the model's file. `dataset.as_amended(layer)`
     then has these rewards in place of the recorded ones.
 
     Raises:
-      SpecError: the dataset lacks a field, or it is not what the model was trained with.
+      SpecError: the dataset lacks a field, or it has another shape than in training.
       MissingExtraError: safetensors is not installed.
     """
     drafts, total = [], 0
@@ -40,10 +40,10 @@ def annotate_rewards(dataset: Dataset, model: RewardModel, layer: str) -> int:
 
 
 def scores(dataset: Dataset, model: RewardModel) -> Scores:
-    """What each member of a model gives for segments of a dataset, for strategies such as `Disagreement`.
+    """The scores of segments of a dataset by each member of a model, for strategies such as `Disagreement`.
 
-    These are the sums that the model was trained with, without its `zero`: segments of different lengths compare as in
-    training.
+    Scores are sums over steps without the model's `zero`, as in training, so that segments of different lengths can be
+    compared.
     """
 
     def by_member(segments: Sequence[Segment]) -> np.ndarray[Any, Any]:
@@ -56,11 +56,11 @@ def scores(dataset: Dataset, model: RewardModel) -> Scores:
 
 
 class ModelReward(gym.Wrapper[Any, Any, Any, Any]):
-    """An environment whose reward is that of a model; the environment's own is `info["environment_reward"]`.
+    """An environment with the reward of a model; the original reward is in `info["environment_reward"]`.
 
     Args:
       env: with observations and actions that are arrays or numbers.
-      model: that reads `observation`, which is the one before the action, or `action`, or both.
+      model: reads `observation` (the one before the action), `action`, or both.
 
     Raises:
       SpecError: the model reads another field.
@@ -89,12 +89,12 @@ class ModelReward(gym.Wrapper[Any, Any, Any, Any]):
 
 
 class RewardJudge:
-    """An actor that judges: in each step it gives the reward of a model to another seat, and does nothing itself.
+    """An actor that gives the reward of a model to another seat in each step, and does no actions.
 
-    It sits where the other seat's observation is seen: on the seat `teacher` of an environment with `has_teacher`. Its
+    It needs a seat with the observation of the other seat: the seat `teacher` of an environment with `has_teacher`. Its
     config has `model` (a path), `sha256` (of that file), and `to` (name of the seat, by default "player"). The model
-    may only read `observation`. An observer gets no request after the last step of an episode, so that one is not
-    judged; `annotate_rewards` gives its reward.
+    may only read `observation`. An observer gets no request after the last step of an episode, so that step gets no
+    reward here; `annotate_rewards` adds it.
     """
 
     version = "1"
@@ -108,7 +108,7 @@ class RewardJudge:
         self._before: np.ndarray[Any, Any] | None = None
 
     def act(self, observation: Any, reward: float | None, messages: tuple[Text, ...]) -> Reply:
-        """Judges the step that led to this observation, by the one before."""
+        """Gives the reward for the step that led to this observation, computed from the previous observation."""
         del reward, messages
         before, self._before = self._before, np.copy(observation)
         if before is None:

@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     import torch
 
 Networks: TypeAlias = "Callable[[torch.Tensor], torch.Tensor]"
-"""What each member gives for its samples: from `[members, ..., width]` to `[members, ...]`."""
+"""The outputs of each member for its samples: from `[members, ..., width]` to `[members, ...]`."""
 Losses: TypeAlias = "Callable[[Networks, torch.Tensor, torch.Tensor], torch.Tensor]"
 """The loss of samples `[members, b]`, from the networks, the samples and log_ties `[members, 1]`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """How a reward model is trained.
+    """The parameters of the training of a reward model.
 
     Attributes:
       seed: of initial weights and of the order of samples.
       members: networks of the ensemble; each has its own initial weights and order.
       hidden: units of the hidden layers.
-      epochs: how often each sample is used.
+      epochs: number of passes over the samples.
       batch: samples of a step.
       learning_rate: of AdamW.
       weight_decay: of AdamW.
 
     Raises:
-      ValueError: a number is below 1, or a rate is no positive number.
+      ValueError: a number is below 1, or a rate is not positive.
     """
 
     seed: int = 0
@@ -59,11 +59,11 @@ class Training:
 def fit_preferences(
     episodes: Iterable[Stacked], pairs: Sequence[Pair], inputs: Inputs, training: Training | None = None
 ) -> RewardModel:
-    """Trains a reward model so that sums of rewards explain which segments are better.
+    """Trains a reward model so that sums of rewards predict which segments are better.
 
     Args:
-      episodes: that have the segments, for example `dataset.episodes`.
-      pairs: from `pairs`.
+      episodes: with the segments, for example `dataset.episodes`.
+      pairs: the result of `pairs`.
       inputs: what the model reads of a step.
       training: how; None: the defaults.
 
@@ -106,17 +106,17 @@ def fit_credit(
     weights: np.ndarray[Any, Any] | None = None,
     training: Training | None = None,
 ) -> RewardModel:
-    """Trains a reward model to predict the credit that steps got: least squares, each step on its own.
+    """Trains a reward model to predict the credit of single steps, by least squares.
 
     Args:
       inputs: what the model reads of a step.
       vectors: `[n, width]` of the steps, as `inputs.vectors` returns.
-      credit: `[n]`, what each step should get.
-      weights: `[n]`, how much each counts; None: all the same.
+      credit: `[n]`, the target of each step.
+      weights: `[n]`, of each step; None: all equal.
       training: how; None: the defaults.
 
     Raises:
-      ValueError: the shapes are others, there is no step, or a number is not finite.
+      ValueError: shapes do not fit, there is no step, or a number is not finite.
       MissingExtraError: PyTorch is not installed.
     """
     weights = np.ones(len(vectors)) if weights is None else weights
@@ -144,7 +144,7 @@ def _require_steps(*arrays: np.ndarray[Any, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Standard:
-    """Mean and deviation of inputs; a number that never changes is divided by 1."""
+    """Mean and deviation of inputs; the deviation of a constant is set to 1."""
 
     mean: np.ndarray[Any, Any]
     deviation: np.ndarray[Any, Any]
@@ -177,7 +177,7 @@ class _Trained:
 
 
 def _train(samples: int, width: int, losses: Losses, training: Training) -> _Trained:
-    """Trains all members at once: each step has samples of its own for each."""
+    """Trains all members at once, in each step with different samples for each."""
     with needs("torch"):
         import torch
     threads = torch.get_num_threads()
@@ -225,7 +225,7 @@ def _initial(width: int, training: Training, random: np.random.Generator) -> _Tr
 
 
 def _forward(parts: _Trained, given: "torch.Tensor") -> "torch.Tensor":
-    """What each member gives for its samples: from `[members, ..., width]` to `[members, ...]`."""
+    """The outputs of each member for its samples: from `[members, ..., width]` to `[members, ...]`."""
     hidden = given.flatten(1, -2)
     for number, (weight, bias) in enumerate(zip(parts.weights, parts.biases, strict=True)):
         hidden = (hidden.tanh() if number else hidden) @ weight + bias
@@ -243,7 +243,7 @@ def _model(
 
 
 def _scaled(model: RewardModel, vectors: np.ndarray[Any, Any]) -> RewardModel:
-    """The model with rewards of 0 for the worst steps, and of 1 for the best ones."""
+    """Scales the model so that the worst steps have reward 0, and the best ones 1."""
     low, high = np.quantile(model.rewards(vectors), [0.01, 0.99])
     unit = float(high - low) if high > low else 1.0
     return RewardModel(

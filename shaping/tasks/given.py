@@ -1,4 +1,4 @@
-"""What pages send to the task "judge", as it has to be."""
+"""Models of the data that pages send to the task "judge"."""
 
 import uuid
 from abc import ABC, abstractmethod
@@ -30,7 +30,7 @@ LONGEST_NAME: Final = 200
 
 
 class Strict(BaseModel):
-    """Values of JSON: no value is converted, and no unknown field is allowed."""
+    """Strict values of JSON: no value is converted, and unknown fields are errors."""
 
     model_config = {"extra": "forbid", "strict": True, "frozen": True, "allow_inf_nan": False}
 
@@ -39,7 +39,7 @@ M = TypeVar("M", bound=Strict)
 
 
 class NewQueue(Strict):
-    """A queue that a designer makes."""
+    """The request of a designer for a new queue."""
 
     name: str = Field(min_length=1, max_length=LONGEST_NAME)
     dataset: str
@@ -62,7 +62,7 @@ class Given(Strict):
 
 
 class _Plain(Strict, ABC):
-    """An answer as JSON has it."""
+    """An answer in JSON."""
 
     @abstractmethod
     def made(self) -> Answer:
@@ -156,10 +156,10 @@ _MODELS: Final[dict[str, type[_Plain]]] = {
 
 
 def checked(model: type[M], plain: Any) -> M:
-    """Values as a model.
+    """Validates values with a model.
 
     Raises:
-      ValueError: they do not fit; the message names every part that does not.
+      ValueError: they are invalid; the message names every invalid part.
     """
     try:
         return model.model_validate(plain)
@@ -170,15 +170,15 @@ def checked(model: type[M], plain: Any) -> M:
 
 
 def answer_of(queue: Queue, plain: dict[str, Any], length: int) -> Answer:
-    """The answer that a page sent.
+    """Parses the answer from a page.
 
     Args:
       queue: that has the query.
-      plain: as JSON has it.
+      plain: the values from JSON.
       length: steps of the query's first segment.
 
     Raises:
-      ValueError: it is none of the queue's kind, is not on its scale, or is about a step that is not in the segment.
+      ValueError: it is not of the queue's kind, is not on its scale, or is about a step outside the segment.
     """
     answer = checked(_MODELS[queue.kind], plain).made()
     if isinstance(answer, Rating) and (answer.low, answer.high) != (queue.low, queue.high):

@@ -1,4 +1,4 @@
-"""What the studio gives a task; it fits `rlds_kit.studio.tasks`, which is above."""
+"""The interface of the studio for a task; `rlds_kit.studio.tasks`, on a higher floor, implements it."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,11 +11,11 @@ with needs("studio"):
     from starlette.requests import HTTPConnection, Request
 
 MOST_BYTES = 1 << 20
-"""Of the body of a request."""
+"""Maximum bytes of the body of a request."""
 
 
 class Person(Protocol):
-    """Who trains, as the studio knows them."""
+    """A person who does a task."""
 
     @property
     def id(self) -> str:
@@ -23,29 +23,29 @@ class Person(Protocol):
 
     @property
     def is_designer(self) -> bool:
-        """Whether they see the results of all."""
+        """Whether the person may see the results of all."""
 
 
 class Host(Protocol):
-    """What the studio gives."""
+    """The studio, as a task uses it."""
 
     @property
     def directory(self) -> Path:
-        """Where recordings go."""
+        """The directory for recordings."""
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """That register environments."""
+        """Modules that register environments."""
 
     def person(self, connection: HTTPConnection, /) -> Person:
-        """Who sends a request."""
+        """The sender of a request."""
 
 
 async def body_of(request: Request) -> dict[str, Any]:
     """The JSON object of a request.
 
     Raises:
-      HTTPException: it is none, is too long, or has values that cannot be stored.
+      HTTPException: it is not a JSON object, is too long, or has values that cannot be stored.
     """
     content = bytearray()
     async for chunk in request.stream():

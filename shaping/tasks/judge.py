@@ -4,9 +4,9 @@
 |---|---|
 | GET /api/tasks/judge | {"queues": [{"id", "name", "kind", "queries", "answered", ...}], "datasets", "is_designer"} |
 | POST /api/tasks/judge/queues | {"name", "dataset", "kind", "question", "length", "count", "seed", ...}: designers |
-| GET /api/tasks/judge/queues/{id}/next | the first query that the person has not answered; null: none is left |
+| GET /api/tasks/judge/queues/{id}/next | the first query that the person has not answered; null: there is none |
 | POST /api/tasks/judge/queues/{id}/answers | {"query", "answer"}; durable, and the next query as above |
-| /ws/tasks/judge/play?dataset=D&episode=E&step=N | a person plays on from a step; see `played_on` |
+| /ws/tasks/judge/play?dataset=D&episode=E&step=N | a person continues from a step; see `played_on` |
 | GET /api/tasks/judge/queues/{id}/agreement | {"alpha", "equal", "units", "annotators", "answers"}: designers |
 """
 
@@ -41,11 +41,11 @@ with needs("studio"):
     from starlette.websockets import WebSocket
 
 SIZES: Final = {Comparison.KIND: 2}
-"""Segments of a query by kind; of a ranking the designer says how many, of others it is one."""
+"""Number of segments of a query by kind; the designer sets it for rankings, for other kinds it is one."""
 MOST: Final = 16
-"""Corrections that are played at the same time: each has a process."""
+"""Maximum number of corrections that are played at the same time: each has a process."""
 PLAYED: Final = "played"
-"""Folder of what people played, one dataset for each that is judged; see `_named`."""
+"""Folder of recorded corrections, with one dataset for each judged dataset; see `_named`."""
 REFUSED: Final = 4403
 MEASURED: Final = (Comparison.KIND, Ranking.KIND, Rating.KIND)
 
@@ -83,7 +83,7 @@ class JudgeTask:
         )
 
     async def close(self) -> None:
-        """Ends what people play, and closes the files of the answers."""
+        """Ends the open games, and closes the files of the answers."""
         await self._lives.close()
         for each in self._answers.values():
             await asyncio.to_thread(each.close)
@@ -109,7 +109,7 @@ class JudgeTask:
         return JSONResponse({"v": 1, "id": queue.id}, 201)
 
     def _made(self, given: NewQueue) -> Queue:
-        """Cuts the episodes into segments and draws queries of them."""
+        """Divides the episodes into segments and draws queries from them."""
         dataset, kind = self._dataset(given.dataset), given.kind
         size = given.size if kind == Ranking.KIND else SIZES.get(kind, 1)
         episodes = self._opened(dataset).dataset.episodes
@@ -135,7 +135,7 @@ class JudgeTask:
         return JSONResponse(await self._following(queue, person), 201)
 
     def _response(self, answers: Answers, queue: Queue, person: Person, plain: dict[str, Any]) -> Response:
-        """What a person answered, checked against the query."""
+        """The answer of a person, validated for the query."""
         given = checked(Given, plain)
         wanted = uuid.UUID(given.query)
         query = next((each for each in queue.queries if each.id == wanted), None)
@@ -224,7 +224,7 @@ class JudgeTask:
 
 
 def _named(datasets: Sequence[Path]) -> dict[str, Path]:
-    """Datasets by the name of their folder; if one before has that name, with folders above it."""
+    """Datasets by the name of their folder; if an earlier one has that name, parent folders are added."""
     found: dict[str, Path] = {}
     for each in dict.fromkeys(datasets):
         names = ("/".join(each.parts[-count:]) for count in range(1, len(each.parts) + 1))

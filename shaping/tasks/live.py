@@ -1,4 +1,4 @@
-"""A process of one person, between its page and the studio."""
+"""Connects the page of a person with a process."""
 
 import asyncio
 import contextlib
@@ -17,14 +17,14 @@ with needs("studio"):
     from starlette.websockets import WebSocket, WebSocketDisconnect
 
 END_SECONDS: Final = 30.0
-"""For a process to write what it has and end; then it is killed."""
+"""Time for a process to write its data and end; then it is killed."""
 
 
 class Lives:
-    """The processes that go on, one for each key: a person and what they do.
+    """The running processes, one for each key: a person and an activity.
 
     Args:
-      most: at the same time.
+      most: maximum number at the same time.
     """
 
     def __init__(self, most: int) -> None:
@@ -35,9 +35,9 @@ class Lives:
         self._endings = set[asyncio.Task[None]]()
 
     async def serve(self, socket: WebSocket, key: str, open_one: Callable[[], Awaitable["Live"]]) -> None:
-        """Serves a page; what goes on for the same key in another window ends before."""
+        """Serves a page; first ends a running process with the same key, from another window."""
         await socket.accept()
-        async with self._turns.setdefault(key, asyncio.Lock()):  # others do not wait until a process has ended
+        async with self._turns.setdefault(key, asyncio.Lock()):  # other requests do not wait until a process has ended
             if key in self._live:
                 await self._live.pop(key).end()
             live = await self._opened(key, open_one)
@@ -47,14 +47,14 @@ class Lives:
             return
         try:
             await live.serve(socket)
-        finally:  # a page that goes away cancels what serves it, and never what is written
+        finally:  # a closed page cancels this task, but never a write
             ending = asyncio.create_task(self._end(key, live))
             self._endings.add(ending)
             ending.add_done_callback(self._endings.discard)
             await asyncio.shield(ending)
 
     async def close(self) -> None:
-        """Ends all; what they have is written."""
+        """Ends all processes; their data are written."""
         for each in list(self._live.values()):
             await each.end()
 
@@ -75,11 +75,11 @@ class Lives:
 
 
 class Live:
-    """A process and the page that shows what it does: messages go both ways, each a dict.
+    """A process and its page: messages, which are dicts, are passed in both directions.
 
     Args:
       target: a function of a module; its first argument is the connection. It ends when a message has "do": "end".
-      *arguments: others of it, as pickles can hold.
+      *arguments: its other arguments, which must be picklable.
     """
 
     def __init__(self, target: Callable[..., None], *arguments: Any) -> None:
@@ -89,7 +89,7 @@ class Live:
         self._ending = asyncio.Lock()
 
     async def serve(self, socket: WebSocket) -> None:
-        """Passes messages in both ways, until the page or the process ends."""
+        """Passes messages in both directions, until the page or the process ends."""
         loop, said = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
 
         def put(message: dict[str, Any] | None) -> None:
@@ -104,7 +104,7 @@ class Live:
         await asyncio.gather(*done, *waiting, return_exceptions=True)
 
     async def end(self) -> None:
-        """Ends the process, which writes what it has."""
+        """Ends the process, which writes its data."""
         async with self._ending:
             with contextlib.suppress(OSError):  # it has ended
                 await asyncio.to_thread(self._ours.send, {"do": "end"})
@@ -131,7 +131,7 @@ async def _send(socket: WebSocket, said: "asyncio.Queue[dict[str, Any] | None]")
 
 
 def _read(connection: Connection, put: Callable[[dict[str, Any] | None], None]) -> None:
-    """Passes on what the process sends, in a thread; None: it has ended."""
+    """Passes on the messages of the process, in a thread; None: it has ended."""
     try:
         while True:
             put(connection.recv())

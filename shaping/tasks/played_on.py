@@ -1,4 +1,4 @@
-"""A correction by playing: a person goes on from a step of a recorded episode."""
+"""A correction by playing: a person continues from a step of a recorded episode."""
 
 import base64
 import contextlib
@@ -25,14 +25,14 @@ from rlds_kit.trials.frames.png import encode_flat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayOn:
-    """From where a person goes on.
+    """The step from which a person continues.
 
     Attributes:
       dataset: of the episode.
       episode: its id.
       step: of the episode, from which the person acts.
-      directory: where what they play is recorded.
-      annotator: who plays: a pseudonym.
+      directory: for the recording.
+      annotator: a pseudonym of the person.
       modules: that register environments.
     """
 
@@ -45,10 +45,10 @@ class PlayOn:
 
 
 def play_on(connection: Connection, order: PlayOn) -> None:
-    """Plays on until the person is done, or the other end of the connection closes.
+    """Plays until the person has finished, or the other end of the connection is closed.
 
-    Messages that come: {"do": "act", "action": number}, {"do": "done"}, {"do": "end"}. Those that go: {"picture",
-    "n_actions", "done": how many actions, "is_over"}, then {"played": id, "actions"}, or {"failed": reason}.
+    It receives {"do": "act", "action": number}, {"do": "done"}, {"do": "end"}. It sends {"picture", "n_actions",
+    "done": number of actions, "is_over"}, then {"played": id, "actions"}, or {"failed": reason}.
     """
     try:
         for each in order.modules:
@@ -56,7 +56,7 @@ def play_on(connection: Connection, order: PlayOn) -> None:
         dataset = rlds_kit.open(order.dataset)
         episode = next(each for each in dataset.episodes if each.id == order.episode)
         env, observation = standing_at(episode, order.step)
-    except Exception as error:  # noqa: BLE001  environments may raise anything; the person has to read it
+    except Exception as error:  # noqa: BLE001  environments may raise any error; the message is for the person
         with contextlib.suppress(OSError):
             connection.send({"failed": str(error)})
         return
@@ -65,18 +65,18 @@ def play_on(connection: Connection, order: PlayOn) -> None:
 
 
 def standing_at(episode: Episode, step: int) -> tuple[gymnasium.Env[Any, Any], Any]:
-    """The environment of an episode after the steps before one, which were compared with the recording bit for bit.
+    """The environment of an episode after replayed steps, which are compared with the recording bit for bit.
 
     Returns:
       The environment, and the observation of the step.
 
     Raises:
-      ValueError: the step is the last one, or the environment is not known, has no numbered actions, or does something
-        else than then.
+      ValueError: the step is the last one, or the environment is unknown, has no numbered actions, or differs from
+        the recording.
       RldsKitError: it cannot be made again, or the recording is damaged.
     """
     if reason := why_not_drawn(episode):
-        raise ValueError(f"nobody can play on in this episode: {reason}")
+        raise ValueError(f"this episode cannot be continued: {reason}")
     if not 0 <= step < episode.length - 1:
         raise ValueError(f"expected a step from 0 to {episode.length - 2}, before the last one, to play on, got {step}")
     env = rebuilt(episode.provenance, render_mode=MODE)
@@ -92,7 +92,7 @@ def standing_at(episode: Episode, step: int) -> tuple[gymnasium.Env[Any, Any], A
 
 
 def require_played(order: PlayOn, played: uuid.UUID) -> None:
-    """Checks that an episode is what a person played on from a step.
+    """Checks that an episode was recorded by a person who continued from a step.
 
     Raises:
       ValueError: it is not.
@@ -100,7 +100,7 @@ def require_played(order: PlayOn, played: uuid.UUID) -> None:
     try:
         dataset = rlds_kit.open(order.directory, include_open=True)
         found = next((each for each in dataset.episodes if each.id == played), None)
-    except NotADatasetError:  # nobody has played yet
+    except NotADatasetError:  # no person has played yet
         found = None
     if found is None or not _about(order).items() <= dict(found.metadata).items():
         raise ValueError(f"expected the id of what you played on from this step, got {played}")

@@ -1,4 +1,4 @@
-"""Queues of queries about a recorded dataset, and the answers that people give to them."""
+"""Queues of queries about a recorded dataset, and the answers of people."""
 
 import json
 import threading
@@ -19,14 +19,14 @@ from rlds_kit.shaping.preferences.segment import Segment
 from rlds_kit.shaping.preferences.stored import responses
 
 LAYER: Final = "preferences"
-"""Of the answers."""
+"""Layer of the answers."""
 QUEUES: Final = "queues"
 SOURCE: Final = "rlds_kit.shaping.tasks.judge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """Queries in the order in which people get them.
+    """Queries in the order in which people receive them.
 
     Attributes:
       id: of the queue.
@@ -46,23 +46,23 @@ class Queue:
 
     @property
     def kind(self) -> str:
-        """Of the answers."""
+        """The kind of the answers."""
         return self.queries[0].kind
 
 
 def write_queue(studio: Path | str, dataset: Path | str, queries: Sequence[Query], name: str, **scale: float) -> Queue:
-    """Writes a queue for a studio; it is there at once, also if the studio runs.
+    """Writes a queue for a studio; a running studio shows it immediately.
 
     Args:
       studio: its directory.
-      dataset: that the queries are about, as the studio was started with it: `--task judge=DATASET`.
-      queries: as `preferences.queries` makes them, with any strategy.
+      dataset: of the queries; the studio must be started with it: `--task judge=DATASET`.
+      queries: from `preferences.queries`, with any strategy.
       name: for people.
       **scale: `low` and `high` of ratings.
 
     Raises:
-      ValueError: there is no query, they differ in kind or question, `low` is not below `high`, or pages cannot show
-        the name or the question.
+      ValueError: there is no query, they differ in kind or question, `low` is not below `high`, or the name or the
+        question cannot be displayed.
     """
     if len({(each.kind, each.question) for each in queries}) != 1:
         raise ValueError(f"queue {name!r}: expected queries of one kind with one question, got {len(queries)} queries")
@@ -111,10 +111,10 @@ def _segment(plain: list[Any]) -> Segment:
 
 
 class Answers:
-    """The answers about a dataset: those of its layer, and those that come. For several threads.
+    """The answers about a dataset: those in its layer, and new ones. Thread-safe.
 
     Args:
-      dataset: that is judged.
+      dataset: to judge.
     """
 
     def __init__(self, dataset: Path) -> None:
@@ -126,11 +126,11 @@ class Answers:
         self._writer = self.dataset.annotator(LAYER, source=SOURCE)
 
     def give(self, response: Response, annotations: Sequence[Draft]) -> None:
-        """Stores an answer; it is on the disk when this returns.
+        """Stores an answer; it is durable when this returns.
 
         Args:
           response: the answer.
-          annotations: that store it, see `preferences.drafts`.
+          annotations: from `preferences.drafts`, which store it.
         """
         with self._writing:
             self._writer.add_all(annotations)
@@ -140,7 +140,7 @@ class Answers:
     def about(self, queue: Queue) -> list[Response]:
         """The latest answer of each annotator to each query of a queue."""
         wanted = {each.id for each in queue.queries}
-        with self._lock:  # which is free while an answer is written
+        with self._lock:  # this lock is free while an answer is written
             given = list(self._given)
         return [each for each in latest(given) if each.query.id in wanted]
 

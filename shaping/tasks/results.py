@@ -1,4 +1,4 @@
-"""How well trainings went, and who may see that."""
+"""The results of trainings, and who may see them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from rlds_kit.shaping.trainings.training import Training
 
 
 class Shown:
-    """Whether people see the results of others; a file, so that it lasts.
+    """Whether people see the results of others; stored in a file.
 
     Args:
       directory: of the task.
@@ -25,7 +25,7 @@ class Shown:
 
     @property
     def are_shown(self) -> bool:
-        """Not before a designer decides it."""
+        """Whether they do; False until a designer enables it."""
         return self._file.exists()
 
     def show(self, *, are_shown: bool) -> None:
@@ -39,7 +39,7 @@ class Shown:
 
 
 def mine(training: Training, directory: Path, annotator: str) -> dict[str, Any] | None:
-    """The latest training of a person: its number, where it is, and whether it is over; None: there is none."""
+    """The latest training of a person: its number, its position, and whether it is over; None: there is none."""
     dataset = _dataset(directory)
     own = [] if dataset is None else trainings(dataset, annotator)
     if dataset is None or not own:
@@ -59,12 +59,12 @@ def _is_over(training: Training, dataset: Dataset, last: Episode) -> bool:
 
 
 def results(directory: Path, training: str, viewer: str) -> list[dict[str, Any]]:
-    """The runs that count, the best one first: sums of rewards of their whole games.
+    """The official runs, the best one first: sums of rewards of their complete games.
 
     Args:
       directory: of the recording.
       training: its name.
-      viewer: pseudonym of who looks.
+      viewer: pseudonym of the person who sees the results.
     """
     dataset = _dataset(directory)
     runs: dict[tuple[str, str], list[Episode]] = {}

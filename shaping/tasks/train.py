@@ -4,8 +4,8 @@
 |---|---|
 | GET /api/tasks/train | {"trainings": [{"name", "title", "unit", "stages", "mine"}], "is_designer"} |
 | GET /api/tasks/train/results | {"are_shown", "results"}: see `results.results` |
-| PUT /api/tasks/train/results | {"are_shown"}: designers only; until then people see their own results alone |
-| /ws/tasks/train?training=NAME&new=1&group=G | a training; without `new` the one that was broken off goes on |
+| PUT /api/tasks/train/results | {"are_shown"}: designers only; until then people see only their own results |
+| /ws/tasks/train?training=NAME&new=1&group=G | a training; without `new`, continues the interrupted one |
 """
 
 import re
@@ -31,7 +31,7 @@ with needs("studio"):
     from starlette.websockets import WebSocket
 
 MOST: Final = 16
-"""Trainings at the same time: each has a process."""
+"""Maximum number of trainings at the same time: each has a process."""
 REFUSED: Final = 4403
 _GROUP: Final = re.compile(r"[\w .-]{0,40}")
 
@@ -68,11 +68,11 @@ class TrainTask:
         )
 
     async def close(self) -> None:
-        """Ends all trainings; what they have is written."""
+        """Ends all trainings; their data are written."""
         await self._lives.close()
 
     def directory(self, training: str) -> Path:
-        """Of the recording of a training."""
+        """The directory of the recording of a training."""
         return self._host.directory / training
 
     async def _list(self, request: Request) -> Response:
@@ -110,7 +110,7 @@ class TrainTask:
         await self._lives.serve(socket, f"{person.id}:{name}", lambda: self._started(person.id, name, group, query))
 
     async def _started(self, person: str, name: str, group: str, query: Mapping[str, str]) -> Live:
-        """The process of a training: a new one, or the one that was broken off."""
+        """The process of a training: a new one, or the interrupted one."""
         own = await run_in_threadpool(mine, self._trainings[name], self.directory(name), person)
         number = 1 if own is None else own["number"] + (query.get("new") == "1" or own["is_over"])
         order = Order(

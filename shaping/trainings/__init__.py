@@ -1,4 +1,4 @@
-"""Trainings by people, without a page: stages of a protocol, keys, pauses, speed, and what is recorded of them."""
+"""Trainings by people, without their page: stages of a protocol, keys, pauses, speed, and the recording."""
 
 from rlds_kit.shaping.trainings.position import Position
 from rlds_kit.shaping.trainings.protocol import FREE, MOUNTAIN_CAR, TETRIS, Protocol, Stage, StageKind

@@ -1,4 +1,4 @@
-"""Where a training was broken off, and goes on."""
+"""The position at which an interrupted training continues."""
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from rlds_kit.shaping.learners.tamer import Tamer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Where a training goes on.
+    """The position at which a training continues.
 
     Attributes:
       stage: name of the stage; None: the training begins.
-      n_games: of the stage that were played to their end.
+      n_games: number of complete games of the stage.
       total: steps of these games.
       score: sum of the environment's rewards of these games.
       is_official: whether the stage was the first run of its kind.
-      runs: names of the stages that the person has been in, in this training or an earlier one.
-      attempt: how many stages the training has begun, repeated ones counted.
-      sequence: how many games of the training there are.
-      agent_number: how many agents it has had.
-      agent: as it was when the training was broken off; None: a new one.
+      runs: names of the stages that the person has done, in this training or an earlier one.
+      attempt: number of stages that the training has begun, including repeated ones.
+      sequence: number of games of the training.
+      agent_number: number of agents so far.
+      agent: its state when the training was interrupted; None: a new one.
 
     >>> Position().sequence
     0

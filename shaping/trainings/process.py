@@ -1,4 +1,4 @@
-"""A training in a process of its own, so that an environment that crashes takes nothing else with it."""
+"""Runs a training in a separate process, so that a crash of the environment affects nothing else."""
 
 import base64
 import contextlib
@@ -29,22 +29,22 @@ from rlds_kit.shaping.trainings.training import training_of
 from rlds_kit.trials.frames.png import encode_flat
 
 PICTURE_SECONDS: Final = 0.05
-"""From one picture to the next at least: at full speed most steps are not shown."""
+"""Minimum time between pictures: at full speed most steps are not shown."""
 MOST_WAITING: Final = 4
-"""Pictures that the page has not confirmed, after which no more are sent: a slow link shows fewer."""
+"""Maximum number of unconfirmed pictures: over a slow link, fewer pictures are shown."""
 WEIGHTS: Final = "weights"
-"""Folder of the digests of weights, beside the recording: a file a training, a line of JSON a game."""
+"""Folder of the digests of weights, beside the recording: one file per training, one line of JSON per game."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a process is to train.
+    """The arguments of a training process.
 
     Attributes:
       training: name for `training_of`.
       id: of this training by this person.
       directory: of the recording.
-      annotator: who trains: a pseudonym.
+      annotator: a pseudonym of the trainer.
       group: of the person, for studies that compare groups; may be empty.
       modules: that register environments.
     """
@@ -58,15 +58,15 @@ class Order:
 
 
 def train(connection: Connection, order: Order) -> None:
-    """Trains until the other end of the connection closes. The first message is {"failed": reason} if nothing can be.
+    """Trains until the other end of the connection is closed. If that is impossible, it sends {"failed": reason}.
 
-    Messages that come are dicts with "do"; see `_Host`. Those that go are dicts, too: "state", "picture", "pressed".
+    It receives dicts with "do"; see `_Host`. It sends dicts, too: "state", "picture", "pressed".
     """
     try:
         for each in order.modules:
             importlib.import_module(each)
         host = _Host(connection, order)
-    except Exception as error:  # noqa: BLE001  environments may raise anything; the person has to read it
+    except Exception as error:  # noqa: BLE001  environments may raise any error; the message is for the person
         with contextlib.suppress(OSError):
             connection.send({"failed": f"{type(error).__name__}: {error}"})
         return
@@ -75,7 +75,7 @@ def train(connection: Connection, order: Order) -> None:
 
 
 class _Host:
-    """Gives a session the time, and what the person does; sends what the person sees."""
+    """Passes the time and the person's input to a session, and sends the display to the page."""
 
     def __init__(self, connection: Connection, order: Order) -> None:
         self._connection, self._order = connection, order
@@ -105,7 +105,7 @@ class _Host:
         self._session.pause(time.monotonic_ns())  # until the person begins
 
     def run(self) -> None:
-        """Plays and listens."""
+        """Plays, and receives messages."""
         while True:
             self._send_what_changed()
             while self._connection.poll(self._seconds_to_wait()):
@@ -114,7 +114,7 @@ class _Host:
             self._session.tick(time.monotonic_ns())
 
     def close(self) -> None:
-        """Ends the game; what was learned of it is written before the process ends."""
+        """Ends the game; its learned state is written before the process ends."""
         self._session.close(time.monotonic_ns())
         self._thread.close()
         self._recorder.close()
@@ -156,7 +156,7 @@ class _Host:
                 session.pause(now)
 
     def _press(self, key: str, number: int, message: dict[str, Any], now: int) -> None:
-        """A press is confirmed when it is on the disk."""
+        """Records a press, and confirms it when it is durable."""
         pressed = self._session.press(
             key,
             now,
@@ -224,7 +224,7 @@ class _Host:
 
 
 def online_digests(directory: Path, training: str) -> dict[tuple[int, int], str]:
-    """SHA-256 of the weights when they were learned in a training, by the numbers of agent and game; of those noted."""
+    """The recorded SHA-256 of the weights in a training, by the numbers of agent and game."""
     try:
         lines = _digests(directory, training).read_text("utf-8").splitlines()
     except FileNotFoundError:
@@ -245,6 +245,6 @@ def _position(order: Order, learner: Learner) -> Position:
 
 
 def _whole(value: Any) -> int:
-    """A number of 64 bits that a page sent; -1: it sent none."""
+    """A number of 64 bits from a page; -1: there is none."""
     is_whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62
     return value if is_whole else -1

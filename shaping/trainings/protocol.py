@@ -1,4 +1,4 @@
-"""The two protocols of the TAMER paper, in words of our own: what trainers read, practise and do."""
+"""The two protocols of the TAMER paper, in our own words: what trainers read, practise and do."""
 
 import enum
 from collections.abc import Mapping
@@ -7,20 +7,20 @@ from typing import Final
 
 
 class StageKind(enum.StrEnum):
-    """What a person does in a stage.
+    """The activity of a person in a stage.
 
     >>> StageKind("control") is StageKind.CONTROL
     True
     """
 
     CONTROL = "control"
-    """Plays, to see what good play is."""
+    """The person plays, to learn the game."""
     PRACTICE = "practice"
-    """Trains an agent that does not count."""
+    """The person trains an agent that does not count."""
     TRAINING = "training"
-    """Trains an agent that counts."""
+    """The person trains an agent that counts."""
     CHECK = "check"
-    """Watches the trained agent at full speed, and corrects it where it gets stuck."""
+    """The person watches the trained agent at full speed, and corrects it where it gets stuck."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +30,11 @@ class Stage:
     Attributes:
       name: unique in its protocol.
       kind: what the person does.
-      text: to read before it, or aloud.
-      n_games: after which it is over; None: when the person wants.
-      is_official: whether it is a run that counts.
-      is_new_agent: whether it begins with an agent that has learned nothing.
-      step_ms: that a step is shown; the person may change it.
+      text: for the person to read before it, or to be read aloud.
+      n_games: number of games; None: the person ends the stage.
+      is_official: whether it is an official run.
+      is_new_agent: whether it begins with an untrained agent.
+      step_ms: duration of a step; the person may change it.
     """
 
     name: str
@@ -54,8 +54,8 @@ class Protocol:
       name: of it.
       stages: in order.
       keys: of feedback: the value of each.
-      controls: in a stage of control: the action of each key, which stays until another one is pressed.
-      counts_previous: whether feedback is about the step before the one that is shown.
+      controls: in a stage of control: the action of each key, which is repeated until another one is pressed.
+      counts_previous: whether feedback is about the step before the displayed one.
     """
 
     name: str
@@ -85,7 +85,7 @@ _TETRIS_RUN: Final = (
     "games. You may pause. When the agent plays well, make it faster and stop judging."
 )
 _PIECE_MS: Final = 20 * 150
-"""That a piece falls: 150 ms for each of 20 rows, the speed at which the paper's trainers began."""
+"""Time of a piece's fall: 150 ms for each of 20 rows, the initial speed in the paper."""
 TETRIS: Final = Protocol(
     name="tetris",
     stages=(

@@ -1,4 +1,4 @@
-"""Records a training while it goes on."""
+"""Records a training."""
 
 import os
 import uuid
@@ -14,14 +14,14 @@ from rlds_kit.shaping.feedback.step_clock import Mark
 
 
 class TrainingRecorder:
-    """Writes the games of a training to a dataset, and the feedback to its layer. Nothing is ever replaced.
+    """Writes the games of a training to a dataset, and the feedback to its layer. Existing data are never replaced.
 
-    A press is on the disk when `take` returns, with the steps before it; other steps follow the writer's policy, within
+    A press and the steps before it are durable when `take` returns; other steps follow the writer's policy, within
     about a second.
 
     Args:
       directory: of the dataset.
-      source: who records, such as the name of the program.
+      source: the author, such as the name of the program.
     """
 
     def __init__(self, directory: str | os.PathLike[str], source: str) -> None:
@@ -38,7 +38,7 @@ class TrainingRecorder:
         self.close()
 
     def begin(self, observation: Any, metadata: dict[str, Any]) -> None:
-        """Begins a game; feedback may come from now on. A game before it that is not over was interrupted."""
+        """Begins a game; from now on feedback may arrive. If the previous game is not over, it ends as interrupted."""
         self._interrupt()
         self._episode = self._writer.episode(metadata=metadata)
         self._episode.start(observation)
@@ -72,7 +72,7 @@ class TrainingRecorder:
             self._writer.flush()
 
     def take(self, *items: FeedbackEvent | Mark) -> None:
-        """Records marks and events of the latest game, also after its end. Events are on the disk when it returns.
+        """Records marks and events of the latest game, also after its end. Events are durable when it returns.
 
         Raises:
           ValueError: no game has begun.

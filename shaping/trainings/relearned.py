@@ -1,4 +1,4 @@
-"""Trainings from their recordings: the same agents, bit for bit, and where a training was broken off."""
+"""Restores trainings from their recordings: the same agents, bit for bit, and the position of interrupted ones."""
 
 import hashlib
 import itertools
@@ -19,14 +19,14 @@ Learner = Callable[[], Tamer]
 
 @dataclass(frozen=True, slots=True)
 class Relearned:
-    """What an agent has learned by the end of a game.
+    """The state of an agent at the end of a game.
 
     Attributes:
       training: id of the training.
-      annotator: who trained.
+      annotator: the trainer.
       agent: number of the agent in the training, from 1.
       sequence: number of the game in the training, from 0.
-      tamer: the agent; it goes on with the next game.
+      tamer: the agent; it continues with the next game.
     """
 
     training: str
@@ -37,7 +37,7 @@ class Relearned:
 
     @property
     def digest(self) -> str:
-        """Of the weights: equal ones have equal bits."""
+        """The SHA-256 of the weights: equal ones have equal bits."""
         return weights_digest(self.tamer)
 
 
@@ -65,12 +65,12 @@ def trainings(dataset: Dataset, annotator: str | None = None) -> list[str]:
 
 
 def relearned(dataset: Dataset, training: str, learner: Learner) -> Iterator[Relearned]:
-    """Has the agents of a training learn again from its recording; yields each agent after each of its games.
+    """Trains the agents of a training again from its recording; yields each agent after each of its games.
 
     Args:
       dataset: of the training, as `rlds_kit.open(path, include_open=True)` gives it.
       training: its id.
-      learner: makes an agent that has learned nothing: that of the training.
+      learner: makes an untrained agent: that of the training.
     """
     tamer, number = learner(), 0
     for episode in games(dataset, training):
@@ -81,21 +81,21 @@ def relearned(dataset: Dataset, training: str, learner: Learner) -> Iterator[Rel
 
 
 def learn_episode(tamer: Tamer, dataset: Dataset, episode: Episode) -> None:
-    """Has an agent learn a recorded game from its feedback; errors as in `read_feedback` and `learn_again`."""
+    """Trains an agent with the feedback of a recorded game; errors as in `read_feedback` and `learn_again`."""
     feedback = read_feedback(dataset, episode) if LAYER in dataset.layers else FeedbackStream()
-    if feedback.clock.n_steps >= episode.length:  # it is being recorded: these steps came after the snapshot
+    if feedback.clock.n_steps >= episode.length:  # it is being recorded: these steps are newer than the snapshot
         episode = next(each for each in dataset.refresh().episodes if each.id == episode.id)
     shown = itertools.islice(episode.steps, feedback.clock.n_steps)
     learn_again(tamer, [(each["observation"], each["action"]) for each in shown], feedback)
 
 
 def position_of(dataset: Dataset, training: str, learner: Learner) -> Position:
-    """Where a training goes on.
+    """The position at which a training continues.
 
     Args:
       dataset: of the training, as `rlds_kit.open(path, include_open=True)` gives it.
-      training: its id; of one that has not begun nothing is there, and it begins.
-      learner: makes an agent that has learned nothing.
+      training: its id; if it has no recording, the position is the beginning.
+      learner: makes an untrained agent.
     """
     played, agent = games(dataset, training), None
     for each in relearned(dataset, training, learner):
@@ -130,7 +130,7 @@ def score(game: Episode) -> float:
 
 
 def _runs(episodes: Iterable[Episode], training: str, played: list[Episode]) -> frozenset[str]:
-    """The stages that the person of a training has been in, in this training or an earlier one."""
+    """The stages that the person of a training has done, in this training or an earlier one."""
     people = {each.metadata["annotator"] for each in played} | {training.partition(":")[0]}
     about = [each.metadata for each in episodes]
     return frozenset(each["stage"] for each in about if each.get("annotator") in people)

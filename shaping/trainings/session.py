@@ -1,4 +1,4 @@
-"""A training as a person goes through it. It has no clock, no threads and no page: its host gives the time."""
+"""A training of a person, as a state machine without a clock, threads or a page: the caller passes the time."""
 
 import functools
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from rlds_kit.shaping.trainings.recorder import TrainingRecorder
 
 MILLISECOND: Final = 1_000_000
 Draw: TypeAlias = Callable[[gymnasium.Env[Any, Any], Any, Any], np.ndarray]
-"""Draws what a person sees: the environment, its observation, and the action that is done in it (None: it is over)."""
+"""Draws what a person sees: the environment, its observation, and the applied action (None: the episode has ended)."""
 
 
 class Counters(NamedTuple):
-    """What is shown beside the game.
+    """The numbers that are displayed beside the game.
 
     Attributes:
       game: number in this stage, from 1.
@@ -39,12 +39,12 @@ class Counters(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pressed:
-    """What a press did, to be shown at once.
+    """The effect of a press, to be displayed immediately.
 
     Attributes:
       number: of the press in this game, from 0.
       total: sum of the feedback for the same step.
-      about: the number of the step that it is about, from 0.
+      about: the number of the judged step, from 0.
     """
 
     number: int
@@ -57,30 +57,30 @@ class TrainingSession:
 
     Args:
       protocol: of the training.
-      env: that is played.
-      learner: makes an agent that has learned nothing.
-      annotator: who trains: a pseudonym is enough.
+      env: to play.
+      learner: makes an untrained agent.
+      annotator: the trainer: a pseudonym is sufficient.
       recorder: of every step and press; None: nothing is recorded.
       now_ns: the time of the host's monotonic clock.
       seed: of the environment.
-      about: that the recording has with each game besides the protocol, the stage and the annotator.
-      position: where a training goes on that was broken off; None: it begins.
-      thread: in which the agent learns, so that no step waits for it; None: it learns between two steps.
-      draw: called before each step is done; None: nothing is drawn.
-      learned: called when the agent has learned a game, where it learns: with the agent, its number, and that of the
-        game in the training. None: nothing is called.
+      about: metadata of each game, besides the protocol, the stage and the annotator.
+      position: of an interrupted training; None: it begins.
+      thread: in which the agent learns, so that no step waits for it; None: it learns between steps.
+      draw: draws the picture, before each step; None: nothing is drawn.
+      learned: a callback after the agent has learned a game, in the thread in which it learns, with the agent, its
+        number, and that of the game in the training. None: no callback.
 
     Attributes:
-      stage: in which the training is; None: it is over.
+      stage: the current one; None: the training is over.
       tamer: the agent.
-      step_ms: that a step is shown now.
-      is_listening: whether keys reach the training.
+      step_ms: current duration of a step.
+      is_listening: whether the training receives keys.
       score: sum of the environment's rewards in this stage.
-      shown: what is shown: the observation, and the action that is done in it; None: the game is over.
-      picture: of it, `[height, width, 3]` uint8; None: nothing is drawn.
+      shown: the displayed observation, and its action; None: the game is over.
+      picture: of the step, `[height, width, 3]` uint8; None: nothing is drawn.
     """
 
-    def __init__(  # noqa: PLR0913  all that a host may give
+    def __init__(  # noqa: PLR0913  independent keyword arguments
         self,
         protocol: Protocol,
         env: gymnasium.Env[Any, Any],
@@ -126,33 +126,33 @@ class TrainingSession:
 
     @property
     def is_paused(self) -> bool:
-        """Whether the game stands still."""
+        """Whether the game is paused."""
         return self._stream.clock.is_paused
 
     @property
     def due_ns(self) -> int:
-        """When the next step is due."""
+        """The time of the next step."""
         return self._due_ns
 
     @property
     def is_official(self) -> bool:
-        """Whether this is a run that counts, and the first one of its stage."""
+        """Whether this is an official run, and the first one of its stage."""
         return self._is_official
 
     def next_stage(self, now_ns: int) -> None:
-        """Goes on: the person has practised enough, or is satisfied."""
+        """Ends a stage when the person has practised enough, or is satisfied with the agent."""
         self._end_game(now_ns)
         self._at += 1
         self.stage = None if self._at >= len(self.protocol.stages) else self.protocol.stages[self._at]
         self._begin_stage(now_ns)
 
     def close(self, now_ns: int) -> None:
-        """Ends the game in the middle, if there is one: the training may go on later from its recording."""
+        """Interrupts the game, if there is one: the training can be continued later from its recording."""
         self._end_game(now_ns)
         self.stage = None
 
     def again(self, now_ns: int) -> None:
-        """Repeats the stage: a practice with a new agent, or another check; a run that counts stays the first one."""
+        """Repeats the stage: a practice with a new agent, or another check; only the first run is official."""
         self._end_game(now_ns)
         self._begin_stage(now_ns)
 
@@ -163,7 +163,7 @@ class TrainingSession:
         if self._is_between:
             self._go_on(now_ns)
             return self.tick(now_ns)
-        self._due_ns = max(self._due_ns + self.step_ms * MILLISECOND, now_ns)  # on the beat, without bursts
+        self._due_ns = max(self._due_ns + self.step_ms * MILLISECOND, now_ns)  # at regular times, without bursts
         self._take(Mark(MarkKind.STEP, now_ns))
         action = self._action()
         self._show(action)
@@ -188,22 +188,22 @@ class TrainingSession:
         device: Device = Device.KEYBOARD,
         is_repeat: bool = False,
     ) -> Pressed | None:
-        """A key was pressed.
+        """Handles the press of a key.
 
         Args:
-          key: that was pressed.
-          now_ns: when.
-          sent_ns: by the clock of its device; -1: not known.
-          frame: number of the picture that was shown; -1: not known.
-          device: what it came from: a key, or a button of the page.
-          is_repeat: whether the device repeats it because it is down: that is no press.
+          key: the pressed key.
+          now_ns: time of the press.
+          sent_ns: time by the clock of its device; -1: unknown.
+          frame: number of the displayed picture; -1: unknown.
+          device: a key, or a button of the page.
+          is_repeat: whether the device repeats it automatically: then it is ignored.
 
         Returns:
-          What it did, to be shown at once; None: it is not a key of feedback, or nothing listens.
+          Its effect, to be displayed immediately; None: it is not a key of feedback, or keys are ignored now.
 
         Raises:
-          ValueError: the time is before the step that is shown began, which no monotonic clock gives; nothing was
-            recorded.
+          ValueError: the time is before the begin of the current step, which is impossible with a monotonic clock;
+            nothing was recorded.
         """
         if self.stage is None or is_repeat or not self.is_listening or self.is_paused:
             return None
@@ -236,26 +236,26 @@ class TrainingSession:
         return Pressed(event.number, self._pressed[about], about)
 
     def pause(self, now_ns: int) -> None:
-        """The game stands still."""
+        """Pauses the game."""
         if self._is_between:
             self._go_on(now_ns)
         if self.stage is not None and not self.is_paused:
             self._take(Mark(MarkKind.PAUSE, now_ns))
 
     def resume(self, now_ns: int) -> None:
-        """The game goes on, if keys reach it."""
+        """Resumes the game, if it receives keys."""
         if self.stage is not None and self.is_paused and self.is_listening:
             self._take(Mark(MarkKind.RESUME, now_ns))
             self._due_ns = now_ns
 
     def focus(self, now_ns: int, *, has_focus: bool) -> None:
-        """Keys reach the training, or go elsewhere; then the game pauses, and the person has to resume."""
+        """Sets whether the training receives keys; if not, the game pauses, and the person must resume it."""
         self.is_listening = has_focus
         if not has_focus:
             self.pause(now_ns)
 
     def set_speed(self, step_ms: int, now_ns: int) -> None:
-        """Changes how long steps are shown; recorded with each step.
+        """Changes the duration of steps, which is recorded with each step.
 
         Raises:
           TypeError: the time is no integer.
@@ -282,7 +282,7 @@ class TrainingSession:
         self._begin_game(now_ns)
 
     def _resume(self, position: Position, now_ns: int) -> None:
-        """Goes on in a stage that was broken off; the game that was interrupted is none of its games."""
+        """Continues an interrupted stage; the interrupted game is not counted as one of its games."""
         self._at = next(at for at, each in enumerate(self.protocol.stages) if each.name == position.stage)
         stage = self.stage = self.protocol.stages[self._at]
         self._n_games, self.score, self._total = position.n_games, position.score, position.total
@@ -290,7 +290,7 @@ class TrainingSession:
         self._go_on(now_ns)
 
     def _begin_game(self, now_ns: int) -> None:
-        assert self.stage is not None  # noqa: S101  it is called in stages only
+        assert self.stage is not None  # noqa: S101  only called in a stage
         self._n_games, self._n_steps, self._n_presses = self._n_games + 1, 0, 0
         self._pressed, self._latched = {}, None
         self._due_ns, self._shown_ns, self._is_between = now_ns, 0, False
@@ -319,21 +319,21 @@ class TrainingSession:
         }
 
     def _action(self) -> Any:
-        """What the person's latest key stands for, or what the agent likes; a program drives before the first key."""
-        assert self.stage is not None  # noqa: S101  steps are done in stages only
+        """The action of the person's latest key, or that of the agent; a program acts before the first key."""
+        assert self.stage is not None  # noqa: S101  steps are only done in a stage
         if self.stage.kind is not StageKind.CONTROL:
             return self.tamer.act(self._observation)
         return self._env.action_space.sample() if self._latched is None else self._latched
 
     def _learn(self, task: Callable[[], None]) -> None:
-        """Has the agent do something: in order, now or in its thread."""
+        """Calls a function of the agent, immediately or in its thread, in order."""
         if self._thread is None:
             task()
         else:
             self._thread.put(task)
 
     def _finish(self) -> None:
-        """The agent learns what came in the latest game; then others may know."""
+        """Lets the agent learn the feedback of the latest game, and then calls the callback."""
         self._learn(self.tamer.finish)
         if self._learned is not None and self._sequence:
             self._learn(functools.partial(self._learned, self.tamer, self._agent, self._sequence - 1))
@@ -354,13 +354,13 @@ class TrainingSession:
             self._shown_ns = item.time_ns if item.kind is MarkKind.STEP else self._shown_ns
         else:
             taken = self._stream.add(item)
-        assert taken is not None  # noqa: S101  presses of a game are numbered here
+        assert taken is not None  # noqa: S101  presses of a game have numbers
         if self._recorder is not None:
             self._recorder.take(taken)
         self._learn(functools.partial(self.tamer.take, taken))
 
     def _go_on(self, now_ns: int) -> None:
-        """To the next game, or the next stage."""
+        """Begins the next game, or the next stage."""
         assert self.stage is not None  # noqa: S101  games are in stages
         if self.stage.n_games is not None and self._n_games >= self.stage.n_games:
             self.next_stage(now_ns)
@@ -368,7 +368,7 @@ class TrainingSession:
             self._begin_game(now_ns)
 
     def _end_game(self, now_ns: int) -> None:
-        """Ends the game in the middle, if there is one."""
+        """Interrupts the game, if there is one."""
         if self.stage is not None and not self._is_between:
             latest = self._stream.clock.marks[-1:]
             self._take(Mark(MarkKind.END, max(now_ns, *(each.time_ns for each in latest), 0)))

@@ -1,4 +1,4 @@
-"""What can be trained: an environment, the course of the training, and the agent."""
+"""Descriptions of trainings: an environment, a protocol, and an agent."""
 
 import importlib
 from collections.abc import Callable
@@ -17,24 +17,24 @@ from rlds_kit.shaping.learners.tamer import Tamer
 from rlds_kit.shaping.trainings.protocol import FREE, MOUNTAIN_CAR, TETRIS, Protocol
 
 CAR_STEPS: Final = 1000
-"""After so many a game of Mountain Car ends."""
+"""Maximum steps of a game of Mountain Car."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """What people can train.
+    """The description of a training.
 
     Attributes:
       name: in links and of the directory: letters, digits, "_", "-" and ".".
       title: for people.
       protocol: the course of the training.
-      environment: makes what is played.
-      learner: makes an agent that has learned nothing, for an environment.
-      draw: draws what is shown in a step: the environment before the step, its observation, and the action, or None
-        when the game is over.
-      falling: draws it again while the step is shown: observation, action, and the part of the step that has passed,
-        from 0 to 1. None: the picture stays.
-      unit: what a reward is called, as in "lines".
+      environment: makes the environment.
+      learner: makes an untrained agent for an environment.
+      draw: draws a step, from the environment before the step, its observation, and the action, which is None when the
+        game is over.
+      falling: draws a moving picture during the step, from observation, action, and the elapsed part of the step, from
+        0 to 1. None: the picture does not change.
+      unit: of rewards, such as "lines".
     """
 
     name: str
@@ -73,7 +73,7 @@ PRESETS: Final = (MOUNTAIN_CAR_TRAINING, TETRIS_TRAINING)
 
 
 def training_of(name: str) -> Training:
-    """What a name stands for: a preset, a `Training` of a module, "module:name", or an environment of Gymnasium.
+    """The training of a name: a preset, a `Training` of a module as "module:name", or an environment of Gymnasium.
 
     Raises:
       ValueError: the module has no such `Training`.
@@ -104,7 +104,7 @@ def of_environment(environment: str) -> Training:
     """
     if environment.startswith("ALE/"):
         with needs("atari"):
-            import ale_py  # whose games are then registered
+            import ale_py  # the import registers its games
         gymnasium.register_envs(ale_py)
     gymnasium.spec(environment)
     return Training(

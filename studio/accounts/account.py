@@ -7,14 +7,14 @@ from rlds_kit.studio.database.roles import Role
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Somebody who is logged in.
+    """A user who is logged in.
 
     Attributes:
-      id: of the account.
-      role: what it may do.
-      name: of the person.
-      token_id: that it logged in with.
-      is_guest: whether it came by the link of a study, uninvited.
+      id: id of the account.
+      role: decides what the account may do.
+      name: name of the person.
+      token_id: id of the token of this login.
+      is_guest: whether the account was made through the link of a study, without an invitation.
     """
 
     id: str

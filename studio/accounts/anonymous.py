@@ -1,6 +1,6 @@
-"""Ids for published data that say nothing of who played.
+"""Ids for published data that do not reveal who played.
 
-An id is the same whenever the same person plays in the same study, and another one in another study. Without the
+A person has the same id in all sessions of one study, and a different id in each other study. Without the
 studio's secret the id of a known person cannot be computed.
 """
 
@@ -9,7 +9,7 @@ import hmac
 from typing import Final
 
 PURPOSE: Final = "anonymous ids"
-"""What the key is derived from the studio's secret for."""
+"""The purpose for which the key is derived from the studio's secret."""
 _BYTES: Final = 16
 
 

@@ -1,7 +1,7 @@
-"""Logging in: by a link of one's own, by an invitation, or by the link to a study that is enabled.
+"""Logging in: with a personal link, an invitation, or the link to an enabled study.
 
-An e-mail address alone is not enough to log in: anybody may know it. Each function is for `Database.run`, and returns
-the token that the browser stores; `revoke` of `database.tokens` logs out.
+An e-mail address alone is not enough to log in, because it is not secret. Each function is for `Database.run`, and
+returns the token that the browser stores; `revoke` of `database.tokens` logs out.
 """
 
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ with needs("studio"):
 
 LOGIN_SECONDS: Final = 30 * 86400.0
 LINK_SECONDS: Final = 86400.0
-"""A link may be in the history of a terminal, in a log, or in a mail: it need not outlive its day."""
+"""A link may be in the history of a terminal, in a log, or in a mail: it is valid for one day only."""
 INVITATION_SECONDS: Final = 14 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Somebody has logged in.
+    """The result of a login.
 
     Attributes:
-      account: who.
-      token: to keep; it logs in again.
+      account: the account that logged in.
+      token: for the browser to store; it logs the same account in again.
     """
 
     account: Account
@@ -37,7 +37,7 @@ class Login:
 
 
 def identify(connection: Connection, token: str, kind: Kind = Kind.ACCESS) -> Account:
-    """Whose token it is.
+    """Returns the account that a token belongs to.
 
     Args:
       connection: to the database.
@@ -45,7 +45,7 @@ def identify(connection: Connection, token: str, kind: Kind = Kind.ACCESS) -> Ac
       kind: ACCESS or LINK.
 
     Raises:
-      NotFoundError: there is none, or it is not valid any more.
+      NotFoundError: there is no such token, or it is not valid any more.
     """
     found = tokens.get(connection, kind, token)
     user = users.get(connection, found.user_id)
@@ -53,7 +53,7 @@ def identify(connection: Connection, token: str, kind: Kind = Kind.ACCESS) -> Ac
 
 
 def by_token(connection: Connection, token: str, kind: Kind = Kind.ACCESS) -> Login:
-    """Logs in with a link of one's own, or as another login is; the browser gets a token of its own.
+    """Logs in with a personal link or with the token of another login; the browser gets a new token.
 
     Raises:
       NotFoundError: it is not valid any more.
@@ -74,14 +74,14 @@ def by_invitation(connection: Connection, invitation: str, name: str, email: str
 
 
 def by_study(connection: Connection, study: str, name: str, participant: str | None) -> Login:
-    """Makes an account of a participant, who comes by the link to a study.
+    """Makes an account for a participant who opened the link to a study.
 
     Args:
       connection: to the database.
       study: that the link leads to.
-      name: of the person; "" if they do not say.
-      participant: by which another service knows the person; None: it does not. A person who comes with it again gets
-        another account, for others may know it, too; but the same id in published data.
+      name: of the person; "" if they gave none.
+      participant: the id of the person at another service; None: there is none. A second login with the same id makes
+        another account, because the id is not secret; both accounts have the same id in published data.
 
     Raises:
       NotFoundError: there is no such study.
@@ -97,24 +97,24 @@ def invite(connection: Connection, inviter: str, role: Role, uses: int | None, s
 
     Args:
       connection: to the database.
-      inviter: account of who invites.
-      role: of those who are invited.
-      uses: how many may come; None: any number.
+      inviter: account of the person who invites.
+      role: of the accounts that are made with it.
+      uses: how many accounts may be made with it; None: any number.
       seconds: for which it is valid.
     """
     return tokens.add(connection, Kind.INVITATION, inviter, seconds, role=role, uses=uses)
 
 
 def first_designer(connection: Connection) -> users.User:
-    """The designer who was first, whose account is made if there is none.
+    """The account of the first designer; it is made if there is none.
 
-    For the command line: who can read the files of a studio needs no other proof.
+    For the command line: a user who can read the files of a studio needs no other proof.
     """
     return users.first(connection, Role.DESIGNER) or users.add(connection, Role.DESIGNER, "designer")
 
 
 def make_link(connection: Connection, user: str, seconds: float = LINK_SECONDS) -> Token:
-    """What a link is made of that logs somebody in, and can be listed and revoked.
+    """Makes the token of a login link, which can be listed and revoked.
 
     Args:
       connection: to the database.
@@ -128,7 +128,7 @@ def make_link(connection: Connection, user: str, seconds: float = LINK_SECONDS) 
 
 
 def link(connection: Connection, user: str) -> Login:
-    """A login for somebody who has an account, for programs on this machine.
+    """A login of an existing account, for programs on this machine.
 
     Raises:
       NotFoundError: there is no such account.

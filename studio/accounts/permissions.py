@@ -37,7 +37,7 @@ class Action(Enum):
 
 
 class ForbiddenError(RldsKitError):
-    """Somebody may not do this."""
+    """The account may not do this."""
 
 
 _OWN: Final = frozenset({Relation.OWN})
@@ -72,11 +72,11 @@ ALLOWED: Final[Mapping[Action, Mapping[Role, frozenset[Relation]]]] = {
         Action.MANUAL_OVERRIDE: (_OWN, _NONE, _OWN),
     }.items()
 }
-"""By action and role, the relations to a row that are enough. What has no row is one's own."""
+"""By action and role, the sufficient relations to a row. Actions without a row count as with an own row."""
 
 
 def is_allowed(role: Role, action: Action, relation: Relation = Relation.OWN) -> bool:
-    """Whether somebody may do something.
+    """Whether an account may do an action.
 
     >>> is_allowed(Role.PARTICIPANT, Action.STUDY_PLAY, Relation.ENABLED)
     True
@@ -85,12 +85,12 @@ def is_allowed(role: Role, action: Action, relation: Relation = Relation.OWN) ->
 
 
 def require(account: Account, action: Action, row: Study | Session | Episode | None = None) -> None:
-    """Goes on only if an account may do something.
+    """Raises an error unless an account may do an action.
 
     Args:
-      account: who.
+      account: that does it.
       action: what.
-      row: with what; None: what has no row.
+      row: that the action is done with; None: the action concerns no row.
 
     Raises:
       ForbiddenError: it may not.
@@ -104,7 +104,7 @@ def require(account: Account, action: Action, row: Study | Session | Episode | N
 
 
 def relation_to(account: Account, row: Study | Session | Episode) -> Relation:
-    """What an account is to a row."""
+    """The relation of an account to a row."""
     match row:
         case Study():
             if row.owner_id == account.id:
@@ -118,7 +118,7 @@ def relation_to(account: Account, row: Study | Session | Episode) -> Relation:
 
 
 def _to_played(account: str, row: Session | Episode, people: AbstractSet[str]) -> Relation:
-    """What an account is to what some people played; what several played belongs to none of them alone."""
+    """The relation of an account to what some people played; if several played, none of them owns it."""
     if people == {account}:
         return Relation.OWN
     is_owner = row.study_owner_id == account

@@ -10,7 +10,7 @@ def play_token(signer: Signer, session: Session, seat: str) -> str:
 
     Args:
       signer: of the studio.
-      session: with its people.
-      seat: one of theirs.
+      session: the session, with its people.
+      seat: the seat of one of these people.
     """
     return signer.sign(Kind.PLAY, f"{session.id} {seat} {session.people[seat].user_id}")

@@ -1,4 +1,4 @@
-"""The studio's secret: what signs its links and cookies, and hides who is behind anonymous ids."""
+"""The studio's secret: the key that signs links and cookies, and from which anonymous ids are computed."""
 
 import contextlib
 import hashlib
@@ -16,22 +16,22 @@ _NAME: Final = "secret"
 
 
 class SecretError(RldsKitError, ValueError):
-    """The file of the secret is not what it should be."""
+    """The file of the secret has wrong content."""
 
 
 def secret_of(directory: Path) -> bytes:
-    """Reads the secret of a studio; makes one, that only its user can read, if there is none.
+    """Reads the secret of a studio; makes one if there is none, in a file that only its user can read.
 
     Args:
       directory: of the studio.
 
     Raises:
-      SecretError: the file holds something else.
+      SecretError: the file does not contain a secret.
       OSError: it cannot be read or written.
     """
     path = directory / _NAME
     if not path.exists():
-        # Of two servers that make one at the same moment, both use that of the first.
+        # If two servers make one at the same moment, both use that of the first.
         with contextlib.suppress(FileExistsError), whole_file(path, replace=False) as temporary:
             _write(temporary, secrets.token_bytes(_BYTES).hex())
     return _read(path)
@@ -53,7 +53,7 @@ def _read(path: Path) -> bytes:
 
 
 def derived(secret: bytes, purpose: str) -> bytes:
-    """A key for one purpose, which reveals nothing of the keys of others.
+    """Derives a key for one purpose; it reveals nothing about the keys for other purposes.
 
     >>> derived(b"secret", "cookies") == derived(b"secret", "anonymous ids")
     False

@@ -32,7 +32,7 @@ class Signer:
         key = derived(secret, "tokens")
         self._serializers = {kind: URLSafeSerializer(key, salt=kind.value) for kind in Kind}
         self.cookie: Final = f"rlds_kit_{derived(secret, 'cookie name').hex()[:8]}"
-        """Of the login. Browsers do not distinguish ports of a host, so each studio has a name of its own."""
+        """Name of the login's cookie: different for each studio, as browsers do not distinguish ports of a host."""
 
     def sign(self, kind: Kind, token: str) -> str:
         """The text of a token, for links and cookies."""
@@ -42,7 +42,7 @@ class Signer:
         """The id of a token.
 
         Raises:
-          BadTokenError: it is none of this kind and studio.
+          BadTokenError: it is not a token of this kind and this studio.
         """
         try:
             if len(text) > _LONGEST:
@@ -56,7 +56,9 @@ _NAMES: Final = {Kind.LINK: "token", Kind.INVITATION: "invitation"}
 
 
 def link_of(url: str, kind: Kind, token: str) -> str:
-    """What logs in, or invites. The token is in the fragment, which browsers do not send: no log has it.
+    """The URL of a login or an invitation.
+
+    The token is in the fragment, which browsers do not send: no log contains it.
 
     Args:
       url: of the studio, without a slash at its end.

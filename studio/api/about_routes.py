@@ -13,7 +13,7 @@ with needs("studio"):
 
 
 async def about(request: Request) -> Response:
-    """What serves the page; no login is needed."""
+    """Which kind of server this is; no login is needed."""
     crowd, tasks = request.app.state.settings.crowd, request.app.state.tasks
     found: dict[str, Any] = {} if crowd is None else {"crowd": crowd.name}
     found["tasks"] = [{"name": each.name, "title": each.title} for each in tasks]

@@ -27,11 +27,11 @@ _DAY: Final = 86400.0
 
 
 async def log_in(request: Request) -> Response:
-    """Logs somebody in; the answer sets the cookie."""
+    """Logs a user in; the response sets the cookie."""
     given = await read(request, models.Login)
     kind, token = (None, "") if given.token is None else _read_token(request, given.token)
     limiter: RateLimiter = request.app.state.logins
-    # What this studio has signed cannot be guessed: others at the same address do not shut its owner out.
+    # A signed token cannot be guessed: other clients at the same address cannot lock its owner out.
     if seconds := limiter.wait(f"token {token}" if token else address_of(request)):
         message = f"too many logins from your address; try again in {seconds:.0f} seconds"
         raise ApiError(429, "too_many", message, retry_seconds=seconds)
@@ -52,7 +52,7 @@ async def log_in(request: Request) -> Response:
 
 
 def _read_token(request: Request, text: str) -> tuple[Kind | None, str]:
-    """The id of a link or of another login; None: it is neither."""
+    """The id of a link or of another login; None: the text is neither."""
     for kind in (Kind.LINK, Kind.ACCESS):
         with contextlib.suppress(BadTokenError):
             return kind, request.app.state.signer.read(kind, text)
@@ -71,12 +71,12 @@ async def _log_in(request: Request, given: models.Login, kind: Kind | None, toke
 
 
 def _require_same(request: Request, wanted: Account) -> None:
-    """Refuses a link of somebody else: following one, people would record in the account of its sender."""
+    """Refuses a link of another account: a person who follows it would record in the account of its sender."""
     present: Account | None = request.scope.get("account")
     if present is not None and present.id != wanted.id:
         name = present.name or f"a {present.role.value}"
         raise ApiError(
-            409, "other_login", f"you are logged in as {name}, and this link is of somebody else; log out first"
+            409, "other_login", f"you are logged in as {name}, and this link is of another account; log out first"
         )
 
 
@@ -90,7 +90,7 @@ async def log_out(request: Request) -> Response:
 
 
 async def me(request: Request) -> Response:
-    """Who is logged in."""
+    """The account that is logged in."""
     return answer({"account": _shown(account_of(request))})
 
 
@@ -106,14 +106,14 @@ async def invite(request: Request) -> Response:
 
 
 async def list_tokens(request: Request) -> Response:
-    """One's own links, logins and invitations that are valid; their ids alone are not enough to log in."""
+    """The account's own valid links, logins and invitations; their ids alone are not enough to log in."""
     account = account_of(request)
     found = await request.app.state.database.run(tokens.valid, account.id)
     return answer({"tokens": [_shown_token(each, account) for each in found]})
 
 
 async def revoke(request: Request) -> Response:
-    """Makes one of one's own links, logins or invitations worth nothing."""
+    """Revokes one of the account's own links, logins or invitations."""
     await request.app.state.database.run(tokens.revoke, request.path_params["token"], account_of(request).id)
     return answer({})
 

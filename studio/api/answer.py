@@ -1,4 +1,4 @@
-"""What is sent back."""
+"""Responses to requests."""
 
 import json
 import math
@@ -33,17 +33,17 @@ _CODES: Final[dict[type[Exception], tuple[int, str]]] = {
 
 
 def answer(values: Mapping[str, Any], status: int = 200) -> Response:
-    """An answer in JSON.
+    """A response in JSON.
 
     Raises:
-      ValueError: a value is NaN or infinite, which JSON has not.
+      ValueError: a value is NaN or infinite, which JSON cannot represent.
     """
     content = json.dumps({"v": 1, **values}, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
     return Response(content, status, _HEADERS, "application/json")
 
 
 def refusal(error: ApiError) -> Response:
-    """The answer that an error is."""
+    """The response for an error."""
     response = answer(error.as_json(), error.status)
     if error.retry_seconds is not None:
         response.headers["Retry-After"] = str(math.ceil(error.retry_seconds))
@@ -56,7 +56,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 
 def as_api_error(error: Exception) -> ApiError:
-    """The answer to a client after an error."""
+    """The response to a client after an error."""
     if isinstance(error, ApiError):
         return error
     if isinstance(error, HTTPException):

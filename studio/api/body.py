@@ -12,23 +12,23 @@ with needs("studio"):
 
 M = TypeVar("M", bound=BaseModel)
 _MOST_NAMED: Final = 20
-"""Parts of a request that are named in one error."""
+"""Maximum number of parts of a request that one error names."""
 
 
 async def read(request: Request, model: type[M]) -> M:
     """The body of a request.
 
     Raises:
-      ApiError: it is too long, no JSON, or not as the model states; `where` names the part.
+      ApiError: it is too long, not JSON, or does not match the model; `where` names the part.
     """
     return checked(await _json(request), model)
 
 
 def checked(values: Any, model: type[M]) -> M:
-    """Values as a model.
+    """Validates values as a model.
 
     Raises:
-      ApiError: they do not fit; the message names every part that does not, and `where` the first.
+      ApiError: they do not fit; the message names every part that does not fit, and `where` names the first.
     """
     try:
         return model.model_validate(values)

@@ -1,4 +1,4 @@
-"""What environments there are, and what they take."""
+"""The environments that can be made, and their arguments."""
 
 from dataclasses import asdict
 from typing import Final
@@ -32,7 +32,7 @@ async def schema(request: Request) -> Response:
 
 
 async def controls(request: Request) -> Response:
-    """The keys and names of an environment's discrete actions, for designers to edit; null: it has none."""
+    """The keys and names of an environment's discrete actions, for designers to edit; null: it has no such actions."""
     require(account_of(request), Action.ENVIRONMENTS_TRY)
     given = await read(request, models.ControlsWanted)
     return answer({"controls": await request.app.state.inspector.controls(given.environment.content())})
@@ -47,7 +47,7 @@ async def seats(request: Request) -> Response:
 
 
 async def check(request: Request) -> Response:
-    """Whether a study can have some environments, and why not."""
+    """Whether one study can have these environments, and if not, why."""
     require(account_of(request), Action.ENVIRONMENTS_TRY)
     given = await read(request, models.Check)
     found = await request.app.state.inspector.misfits([each.content() for each in given.environments])

@@ -1,4 +1,4 @@
-"""Which of the requested episodes an account may have."""
+"""Selects those of the requested episodes that an account may have."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -9,7 +9,7 @@ from rlds_kit.studio.database.episodes import Query
 from rlds_kit.studio.database.roles import Relation
 
 ME: Final = "me"
-"""As the user: what one has recorded oneself."""
+"""Value of `user` for the account's own episodes."""
 
 
 class Wanted(Protocol):
@@ -29,15 +29,15 @@ class Wanted(Protocol):
 
     @property
     def status(self) -> Sequence[str]:
-        """One of these, if there are any."""
+        """The status must be one of these, if any are given."""
 
     @property
     def tag(self) -> str | None:
-        """That an episode has."""
+        """A tag that the episode has."""
 
 
 def query_of(account: Account, action: Action, wanted: Wanted) -> Query:
-    """The first page of the episodes with which an account may do something."""
+    """The first page of the episodes with which an account may do an action."""
     is_me = wanted.user == ME
     relations = ALLOWED[action][account.role]
     return Query(

@@ -24,7 +24,7 @@ with needs("studio"):
 
 
 async def list_episodes(request: Request) -> Response:
-    """A page of the episodes that somebody may see."""
+    """A page of the episodes that the account may see."""
     account = account_of(request)
     query = _query(account, _wanted(request))
     total, found = await request.app.state.database.run(episodes.page, query)
@@ -46,7 +46,7 @@ async def get_episode(request: Request) -> Response:
 
 
 async def delete_episode(request: Request) -> Response:
-    """Deletes an episode from the table; nothing shows or exports it any more."""
+    """Deletes an episode from the table; it is not shown or exported any more."""
     await request.app.state.database.run(_delete, account_of(request), request.path_params["episode"])
     return answer({})
 
@@ -83,7 +83,7 @@ def seen(connection: Connection, account: Account, episode: str) -> Episode:
 
     Raises:
       NotFoundError: there is none.
-      ForbiddenError: it may not.
+      ForbiddenError: the account may not see it.
     """
     found = episodes.get(connection, episode)
     require(account, Action.EPISODE_SEE, found)
@@ -96,7 +96,7 @@ def _delete(connection: Connection, account: Account, episode: str) -> None:
 
 
 def _wanted(request: Request) -> models.EpisodesWanted:
-    """The query as the model wants it: digits are numbers, and only `status` may come several times."""
+    """The query in the form of the model: digits become numbers, and only `status` may be given several times."""
     values: dict[str, Any] = {}
     for name in request.query_params:
         given = request.query_params.getlist(name)

@@ -9,10 +9,10 @@ class ApiError(RldsKitError):
     """A request that is refused.
 
     Args:
-      status: of HTTP.
+      status: HTTP status.
       code: for programs.
-      message: for people: what was expected, what came, what to do.
-      where: in the request, as "environments.0.kwargs".
+      message: for people: what was expected, what was received, what to do.
+      where: the part of the request, as "environments.0.kwargs".
       retry_seconds: after which it may be tried again; None: that would not help.
     """
 
@@ -24,5 +24,5 @@ class ApiError(RldsKitError):
         self.retry_seconds = retry_seconds
 
     def as_json(self) -> dict[str, Any]:
-        """What is sent."""
+        """The JSON that is sent."""
         return {"v": 1, "error": {"code": self.code, "message": self.message, "where": self.where}}

@@ -1,8 +1,8 @@
-"""The middleware before all routes: whose request it is, from where, and how often.
+"""The middleware before all routes: authenticates requests, checks their origin, and limits their rate.
 
-It refuses names of the server that it does not have (or a page elsewhere could let its own name mean this server),
-changes that pages of others send, and too many requests. It finds the account of each request and WebSocket, which
-`account_of` gives.
+It refuses requests with a foreign Host (else another site could point its own name at this server), changes that pages
+of other sites send, and too many requests. It finds the account of each request and WebSocket, which `account_of`
+returns.
 """
 
 from typing import Final
@@ -27,7 +27,7 @@ _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_ACCOUNTS: Final = ("/api/", "/ws/")
 _OPEN: Final = frozenset({"/api/about", "/api/login"})
 _OPEN_BELOW: Final = ("/api/open-studies/", "/api/crowd/arrivals")
-"""What needs no login."""
+"""Paths that need no login."""
 
 
 def account_of(connection: HTTPConnection) -> Account:
@@ -43,7 +43,7 @@ def account_of(connection: HTTPConnection) -> Account:
 
 
 def address_of(connection: HTTPConnection) -> str:
-    """Where a request comes from."""
+    """The address that a request comes from."""
     return "" if connection.client is None else connection.client.host
 
 
@@ -51,7 +51,7 @@ class Guard:
     """ASGI middleware.
 
     Args:
-      app: what it guards.
+      app: the application behind it.
       settings: of the studio.
     """
 
@@ -61,7 +61,7 @@ class Guard:
         self._changes = RateLimiter(settings.change_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Lets a request through, or refuses it."""
+        """Passes a request on, or refuses it."""
         if scope["type"] in {"http", "websocket"}:
             connection = HTTPConnection(scope)
             try:
@@ -86,7 +86,7 @@ class Guard:
         except BadTokenError:
             _count(self._requests, address_of(connection))
             raise
-        # People who were invited have limits of their own: others at the same address cannot shut them out.
+        # Invited people have limits of their own: other clients at the same address cannot lock them out.
         is_invited = account is not None and not account.is_guest
         _count(self._requests, f"account {account.id}" if account and is_invited else address_of(connection))
         is_change = connection.scope["type"] == "websocket" or connection.scope["method"] not in _READING
@@ -138,7 +138,7 @@ class Guard:
             try:
                 return await state.database.run(login.identify, state.signer.read(Kind.ACCESS, cookie))  # type: ignore[no-any-return]
             except (BadTokenError, NotFoundError):
-                pass  # of another time; as if there was none
+                pass  # an outdated cookie is ignored
         return None
 
 

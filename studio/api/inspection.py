@@ -1,4 +1,4 @@
-"""Learns of environments without making them in the server, or beside those that people play."""
+"""Inspects environments in a process of its own, not in the server or in the processes of games."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ class Misfit:
 
     Attributes:
       environment: its place in the list.
-      where: the field that differs; "": it cannot be made, reset or drawn.
+      where: the field that differs; "": the environment cannot be made, reset or drawn.
       message: for people.
     """
 
@@ -35,12 +35,12 @@ class Misfit:
 class Inspector:
     """Makes environments to inspect them, one after another, in a process of its own.
 
-    Each is reset and drawn once: Gymnasium imports what it draws with only then, and the first player would meet
-    that.
+    Each is reset and drawn once: Gymnasium imports its drawing library only then, and an error would otherwise reach
+    the first player.
 
     Args:
       modules: that register environments, from the configuration.
-      answer_seconds: for an environment to answer.
+      answer_seconds: time limit for an environment to answer.
       actors: implementations that studies may name.
       matchmakers: that studies may name.
     """
@@ -76,11 +76,11 @@ class Inspector:
         return sorted(self._actors)
 
     async def schema(self, environment: str) -> Mapping[str, Any]:
-        """JSON schema of the keyword arguments of an environment; what is known is not requested again.
+        """JSON schema of the keyword arguments of an environment; the result is cached.
 
         Raises:
           ApiError: there is no such environment.
-          RequestFailedError: what it needs is not installed.
+          RequestFailedError: a package that it needs is not installed.
         """
         made = _as_made(await self._require(environment), environment)
         if environment in self._several:
@@ -91,7 +91,7 @@ class Inspector:
         return self._schemas[environment]
 
     async def spec_of(self, environment: StudyEnvironment) -> EnvironmentSpec:
-        """What a worker is to make for an environment of a study.
+        """The environment that a worker makes for an environment of a study.
 
         Raises:
           ApiError: there is no such environment.
@@ -113,7 +113,7 @@ class Inspector:
         )
 
     async def misfits(self, environments: Sequence[StudyEnvironment]) -> list[Misfit]:
-        """Why one study cannot have these environments; nothing: it can.
+        """Why one study cannot have these environments; empty: it can.
 
         Their spaces must be those of the first that can be made, so that all episodes fit one dataset.
 
@@ -184,18 +184,18 @@ class Inspector:
         return modules[environment]
 
     async def _modules(self) -> Mapping[str, str]:
-        if not self._known:  # who wants to play does not wait while somebody tries a slow environment
+        if not self._known:  # players do not wait while a designer inspects a slow environment
             async with self._one_at_a_time:
                 if not self._known:  # by who came first
                     one, several = self._requests
-                    found = await self._pool.request(one)  # first: it learns what importing a module registers
+                    found = await self._pool.request(one)  # first: it finds what importing a module registers
                     self._several = await self._pool.request(several)
                     self._known = {**found, **self._several}
         return self._known
 
 
 def _as_made(module: str, environment: str) -> str:
-    """What `gymnasium.make` takes, in any process."""
+    """The id that `gymnasium.make` accepts in any process."""
     return f"{module}:{environment}" if module else environment
 
 

@@ -16,7 +16,7 @@ _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def _one_line(text: str) -> str:
-    """Refuses what would change a terminal, or begin a line in a list: names are shown there, too."""
+    """Refuses control characters and line breaks: names are also shown in terminals and lists."""
     if found := _CONTROL.search(text):
         raise ValueError(f"expected one line without control characters, got {found[0]!r} at {found.start()}")
     return text
@@ -29,8 +29,10 @@ RowId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 EnvironmentId = Annotated[
     str, StringConstraints(max_length=200, pattern=r"^(?:(?:[\w.-]+/)?[\w.-]+|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$")
 ]
-"""An id of Gymnasium, or "module:function" of dm_env, which must be one that the configured modules offer: a request
-never has anything imported."""
+"""An id of Gymnasium, or "module:function" of dm_env, which must be one that the configured modules offer.
+
+A request never causes an import.
+"""
 Token = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
@@ -41,18 +43,18 @@ class Strict(BaseModel):
 
 
 class Body(Strict):
-    """What every body has."""
+    """The base of all bodies."""
 
     v: Literal[1] = 1
 
 
 LOGINS: Final = ((("token",), ()), (("invitation", "name"), ("email",)), (("study",), ("name", "participant")))
-"""What somebody logs in with: what is needed, and what may stand beside it."""
+"""Kinds of logins: the required fields, and the optional ones."""
 _LOGIN_FIELDS: Final = ("token", "invitation", "study", "name", "email", "participant")
 
 
 class Login(Body):
-    """How somebody logs in: with a token; with an invitation and a name; or with a study."""
+    """A login: with a token; with an invitation and a name; or with a study."""
 
     token: Token | None = None
     invitation: Token | None = None
@@ -71,7 +73,7 @@ class Login(Body):
 
 
 class Invitation(Body):
-    """Whom to invite."""
+    """An invitation."""
 
     role: Literal[tuple(role.value for role in Role)]  # type: ignore[valid-type]  # pydantic's, made of the roles
     uses: Annotated[int, Field(ge=1, le=100_000)] | None = 1
@@ -82,7 +84,7 @@ _KEYS: Final = (
     r"Arrow(?:Up|Down|Left|Right)|Key[B-CE-RT-VX-Z]|Digit\d|Numpad\d|Space|Enter|Shift(?:Left|Right)|Comma|Period"
     r"|Semicolon|Quote|BracketLeft|BracketRight|Minus|Equal|Backquote|Backslash"
 )
-"""Of the browser (KeyboardEvent.code). W, A, S and D are arrows; Escape and Slash pause."""
+"""Names of keys in the browser (KeyboardEvent.code). W, A, S and D are arrows; Escape and Slash pause."""
 _CHORD: Final = re.compile(rf"(?:{_KEYS})(?:\+(?:{_KEYS})){{0,3}}")
 
 
@@ -100,14 +102,14 @@ Chord = Annotated[str, StringConstraints(max_length=80), AfterValidator(_chord)]
 
 
 class ActionRow(Strict):
-    """A discrete action: its name, which participants see, and the keys that do it."""
+    """A discrete action: its name, which participants see, and the keys that trigger it."""
 
     name: Annotated[Name, StringConstraints(max_length=80)]
     keys: Annotated[list[Chord], Field(max_length=8)]
 
 
 class ControlTable(Strict):
-    """Keys and names of all discrete actions in order, and the number of the one that is done without a key."""
+    """Keys and names of all discrete actions in order, and the number of the action for when no key is pressed."""
 
     actions: Annotated[list[ActionRow], Field(min_length=1, max_length=1000)]
     default: Annotated[int, Field(ge=0)]
@@ -149,7 +151,7 @@ Whose = Literal["one", "all", "vote", "nobody"]
 
 
 class Rules(Strict):
-    """How people come together, and what they decide together; see `Together`."""
+    """How people are matched, and what they decide together; see `Together`."""
 
     fill_seconds: Annotated[float, Field(ge=0, le=3600)] | None = None
     wait_seconds: Annotated[float, Field(gt=0, le=86_400)] = 900.0
@@ -172,7 +174,7 @@ class Environment(Strict):
     instructions: Text = ""
     environment: EnvironmentId
     interface: Literal["gymnasium", "pettingzoo", "dm_env"] | None = None
-    """What the id says; None: that."""
+    """Must agree with the id; None: as the id has it."""
     kwargs: dict[str, Any] = {}
     turn: Literal["clock", "press", "hold", "release"] = "clock"
     fps: Annotated[float, Field(ge=1, le=60)] = 15.0
@@ -199,7 +201,7 @@ class Environment(Strict):
     @model_validator(mode="after")
     def _of_its_interface(self) -> "Environment":
         if self.interface == "pettingzoo":
-            return self  # its ids look like those of others; the studio knows which there are
+            return self  # its ids have the form of other ids; the studio checks that they exist
         if self.interface not in {None, self._interface}:
             raise ValueError(f"expected the interface {self._interface} for {self.environment}, got {self.interface}")
         return self
@@ -240,7 +242,7 @@ class ChangedStudy(NewStudy):
     """The next version of a study."""
 
     version: Annotated[int, Field(ge=1, lt=2**31 - 1)]
-    """That was changed."""
+    """The version that was changed."""
 
 
 class State(Body):
@@ -256,20 +258,20 @@ class Check(Body):
 
 
 class ControlsWanted(Body):
-    """An environment whose keys somebody wants to see."""
+    """An environment whose keys are requested."""
 
     environment: Environment
 
 
 class NewSession(Body):
-    """What somebody wants to play."""
+    """The study and environment to play."""
 
     study: RowId
     environment: RowId
 
 
 class EpisodesWanted(BaseModel):
-    """The query of the table of episodes; text, as it stands in a URL."""
+    """The query of the table of episodes; text, as in a URL."""
 
     model_config = {"extra": "forbid", "frozen": True}
 

@@ -1,4 +1,4 @@
-"""Whether what a designer decides of seats fits the environment."""
+"""Checks the designer's settings of seats against the environment."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -8,10 +8,10 @@ from rlds_kit.trials.workers.requests import Opened
 
 
 def seat_problems(plans: Sequence[SeatPlan], opened: Opened, actors: Collection[str]) -> list[str]:
-    """What is wrong with the seats of an environment; nothing: they fit.
+    """What is wrong with the seats of an environment; empty: they fit.
 
     Args:
-      plans: of the designer; none: one seat, of a person.
+      plans: the designer's settings; empty: one seat, of a person.
       opened: the environment.
       actors: implementations that studies may name.
     """

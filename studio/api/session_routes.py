@@ -40,7 +40,7 @@ async def open_session(request: Request) -> Response:
 
 
 async def observe(request: Request) -> Response:
-    """Lets a person observe a session, and give rewards there under their own anonymous id."""
+    """Admits a person to observe a session and give rewards there, under their own anonymous id."""
     account, state = account_of(request), request.app.state
     secret = derived(state.secret, PURPOSE)
     found, agent = await state.database.run(_observed, account, request.path_params["session"], secret)
@@ -49,7 +49,7 @@ async def observe(request: Request) -> Response:
 
 
 async def being_played(request: Request) -> Response:
-    """The sessions of a study that are played here now, of those that the account may observe."""
+    """The sessions of a study that are being played on this server and that the account may observe."""
     account, state = account_of(request), request.app.state
     study, now = request.path_params["study"], state.live_sessions.sessions
     found = await state.database.run(_seen_of, account, study, now)
@@ -74,7 +74,7 @@ async def get_participations(request: Request) -> Response:
 
 
 async def end_session(request: Request) -> Response:
-    """Ends a session, and what is played in it; once more changes nothing."""
+    """Ends a session and its episode; a second call changes nothing."""
     state = request.app.state
     ended = await state.database.run(_end, account_of(request), request.path_params["session"])
     state.live_sessions.stop(ended.id, "its person ended the session")
@@ -111,7 +111,7 @@ def _open(
 
 
 def _only_seat(environment: studies.StudyEnvironment) -> str:
-    """The seat of a person who plays without others.
+    """The seat of a person who plays alone.
 
     Raises:
       ApiError: there are several seats of people, or none.
@@ -139,7 +139,7 @@ def _observed(connection: Connection, account: Account, session: str, secret: by
     found = _allowed(connection, account, session, Action.SESSION_SEE)
     environment = studies.environment(connection, found.environment_id)
     if not environment.together.onlookers and found.study_owner_id != account.id:
-        raise ForbiddenError("nobody may watch in this study but its designer")
+        raise ForbiddenError("only the designer may watch in this study")
     return found, agent_id(secret, found.study_id, users.get(connection, account.id).person)
 
 

@@ -25,7 +25,7 @@ with needs("studio"):
 
 
 async def list_studies(request: Request) -> Response:
-    """All studies that somebody may see."""
+    """All studies that the account may see."""
     account = account_of(request)
     seen = ALLOWED[Action.STUDY_SEE][account.role]
     found = await request.app.state.database.run(
@@ -45,7 +45,7 @@ async def make_study(request: Request) -> Response:
 
 
 async def get_study(request: Request) -> Response:
-    """One study; `?version=` gives what an older version was."""
+    """One study; `?version=` requests an older version."""
     account, study = account_of(request), request.path_params["study"]
     found = await request.app.state.database.run(_seen, account, study)
     version = request.query_params.get("version")
@@ -58,7 +58,7 @@ async def get_study(request: Request) -> Response:
 
 
 async def get_open_study(request: Request) -> Response:
-    """The name of a study that is open, for visitors who have its link and are not logged in yet."""
+    """The name of an enabled study, for visitors who have its link and are not logged in yet."""
     found = await request.app.state.database.run(studies.get, request.path_params["study"])
     require(Account("", Role.PARTICIPANT, ""), Action.STUDY_PLAY, found)
     return answer({"study": {"id": found.id, "name": found.content.name, "description": found.content.description}})
@@ -88,7 +88,7 @@ async def change_state(request: Request) -> Response:
 
 
 def shown(account: Account, study: Study) -> dict[str, Any]:
-    """A study in JSON, and what the account may do with it."""
+    """A study in JSON, with what the account may do with it."""
     relation = relation_to(account, study)
     return {
         "id": study.id,
@@ -105,13 +105,13 @@ def shown(account: Account, study: Study) -> dict[str, Any]:
 
 
 def _others(study: Relation) -> Relation:
-    """What sessions of other people in a study are to somebody."""
+    """The relations of an account to other people's sessions in a study."""
     return Relation.OF_OWN_STUDY if study is Relation.OWN else Relation.OTHER
 
 
 def _seen(connection: Connection, account: Account, study: str) -> Study:
     found = studies.get(connection, study)
-    # A person who may not play because the study is not enabled gets this as an error: a link leads to the study.
+    # A person who may not play because the study is not enabled gets this error: the link may still be in use.
     if not is_allowed(account.role, Action.STUDY_SEE, relation_to(account, found)):
         require(account, Action.STUDY_PLAY, found)
     require(account, Action.STUDY_SEE, found)

@@ -1,5 +1,5 @@
-"""What the studio remembers beside the recordings: people, studies, visits, and what became of each episode.
+"""What the studio stores besides the recordings: people, studies, sessions, and the state of each episode.
 
-`Database.open` gives an asynchronous facade; its `run` has a function of the modules `users`, `tokens`, `studies`,
-`sessions` and `episodes` done in one transaction. Those functions take a SQLAlchemy connection first.
+`Database.open` returns an asynchronous facade; its `run` calls a function of the modules `users`, `tokens`, `studies`,
+`sessions` and `episodes` in one transaction. The first argument of those functions is a SQLAlchemy connection.
 """

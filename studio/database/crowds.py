@@ -1,6 +1,6 @@
-"""Crowds: the rows of their people, what these sent, and messages to them.
+"""Crowds: the rows of their people, the data that these sent, and messages to them.
 
-A row has where somebody is, and nothing that identifies them; what they sent stands in `personal`.
+The row of a person has their current step, and nothing that identifies them; what they sent is in `personal`.
 """
 
 import dataclasses
@@ -31,8 +31,8 @@ class CrowdRow:
     Attributes:
       id: of the row.
       owner_id: the account that runs it.
-      is_paused: whether nobody goes on.
-      is_closed: whether nobody new comes in.
+      is_paused: whether all people wait before their next step.
+      is_closed: whether new people are refused.
     """
 
     id: str
@@ -46,9 +46,9 @@ class Visit:
     """The row of a person of a crowd.
 
     Attributes:
-      person: where they are.
+      person: their state.
       user_id: their account.
-      session_id: that they play, or played last.
+      session_id: the session that they play, or played last.
       code_hash: of their completion code; None: they have none yet.
       code_used_ns: when somebody redeemed it.
       earned: what the recordings were worth when their game was over.
@@ -84,7 +84,7 @@ class Message:
 
 
 def find_or_add(connection: Connection, owner: str, name: str) -> CrowdRow:
-    """The crowd of a name; it is made if there is none."""
+    """The crowd with a name; it is made if there is none."""
     rows = tables.crowds
     wanted = select(rows.c.id, rows.c.owner_id, rows.c.is_paused, rows.c.is_closed).where(rows.c.name == name)
     found = connection.execute(wanted).first()
@@ -110,7 +110,7 @@ def visits(connection: Connection, crowd: str) -> list[Visit]:
 
 
 def write(connection: Connection, crowd: str, changed: Iterable[Visit]) -> None:
-    """Writes rows, new ones and those that are there."""
+    """Writes rows: inserts new ones, updates existing ones."""
     rows = tables.crowd_people
     for each in changed:
         values = _values(each)
@@ -119,10 +119,10 @@ def write(connection: Connection, crowd: str, changed: Iterable[Visit]) -> None:
 
 
 def redeem(connection: Connection, crowd: str, code_hash: str) -> str:
-    """Notes that a completion code was used; returns the person's id.
+    """Marks a completion code as used; returns the person's id.
 
     Raises:
-      NotFoundError: nobody has this code.
+      NotFoundError: no person has this code.
       TakenError: it was used before.
     """
     rows = tables.crowd_people
@@ -131,7 +131,7 @@ def redeem(connection: Connection, crowd: str, code_hash: str) -> str:
     is_used = connection.execute(unused).rowcount == 0
     person = connection.execute(select(rows.c.id).where(*known)).scalar()
     if person is None:
-        raise NotFoundError("nobody has this completion code; compare it letter by letter")
+        raise NotFoundError("no person has this completion code; compare it letter by letter")
     if is_used:
         raise TakenError("this completion code was used before")
     return str(person)
@@ -151,7 +151,7 @@ def note_personal(connection: Connection, user: str, **more: Any) -> None:
 
 
 def participants(connection: Connection, crowd: str) -> Mapping[str, tuple[str | None, dict[str, Any]]]:
-    """By person: how the platform knows them, and what they sent."""
+    """By person: their id at the platform, and what they sent."""
     people, personal = tables.crowd_people, tables.personal
     columns = people.c.id, personal.c.participant, personal.c.crowd
     wanted = select(*columns).join(personal, personal.c.user_id == people.c.user_id).where(people.c.crowd_id == crowd)
@@ -159,13 +159,13 @@ def participants(connection: Connection, crowd: str) -> Mapping[str, tuple[str |
 
 
 def send(connection: Connection, crowd: str, text: str, person: str | None) -> None:
-    """Sends a message to a person; None: to everybody."""
+    """Sends a message to a person; None: to all people."""
     values = {"id": tables.new_id(), "crowd_id": crowd, "person_id": person, "text": text, "sent_ns": tables.now_ns()}
     connection.execute(insert(tables.crowd_messages).values(**values))
 
 
 def messages(connection: Connection, crowd: str, person: str, since: float) -> Sequence[Message]:
-    """The messages to a person, and to everybody since they arrived, in order."""
+    """The messages to a person, and those to all people since this person arrived, in order."""
     rows = tables.crowd_messages.c
     to_all = rows.person_id.is_(None) & (rows.sent_ns >= int(since * 1e9))
     wanted = select(rows.id, rows.text, rows.sent_ns).where(

@@ -37,7 +37,7 @@ class Database(AsyncClosing):
 
         Raises:
           DatabaseError: it cannot be opened; the message gives the reason.
-          MissingExtraError: what it needs is not installed.
+          MissingExtraError: a package that it needs is not installed.
         """
         thread = ThreadPoolExecutor(1, thread_name_prefix="rlds_kit-database")
         try:
@@ -50,11 +50,11 @@ class Database(AsyncClosing):
     async def run(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Does `work(connection, ...)` in one transaction: all of it, or, if it raises, nothing.
 
-        It is done to its end even if the caller is cancelled.
+        It runs to its end even if the caller is cancelled.
 
         Raises:
-          DatabaseGoneError: the database did not do it.
-          Whatever `work` raises.
+          DatabaseGoneError: the database could not be reached, or failed.
+          Any error that `work` raises.
         """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, lambda: self._transaction(work, *args, **kwargs))
@@ -75,7 +75,7 @@ class Database(AsyncClosing):
             raise
 
     async def close(self) -> None:
-        """Waits for what is being done, and lets go of the database."""
+        """Waits for running work, and closes the database."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._engine.dispose)
         self._thread.shutdown()
 
@@ -95,7 +95,7 @@ def _opened(url: str | URL) -> Engine:
 
 
 def _identity(file: Path | None) -> tuple[int, int] | None:
-    """Identifies a file, also among others of the same name; (0, 0): it is not there."""
+    """Identifies a file, also if it was replaced by one of the same name; (0, 0): it does not exist."""
     if file is None:
         return None
     try:

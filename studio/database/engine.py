@@ -1,4 +1,4 @@
-"""Opens SQLite and PostgreSQL so that a transaction is all or nothing in both."""
+"""Opens SQLite and PostgreSQL so that transactions are atomic in both."""
 
 import contextlib
 import os
@@ -15,9 +15,9 @@ with needs("studio"):
     from sqlalchemy.exc import ArgumentError
 
 FILE: Final = "studio.db"
-"""In the directory of a studio that was given no other database."""
+"""The database in the directory of a studio, unless another one is configured."""
 _BUSY_SECONDS: Final = 10.0
-"""For another process to end its transaction."""
+"""Maximum wait for another process to end its transaction."""
 _RETRY_SECONDS: Final = 0.01
 
 
@@ -28,8 +28,8 @@ def make_engine(url: str | URL) -> Engine:
       url: "sqlite:////absolute/path/studio.db", or "postgresql://user@host/name".
 
     Raises:
-      DatabaseError: it is the URL of something else.
-      MissingExtraError: what PostgreSQL needs is not installed.
+      DatabaseError: the URL is for neither of these.
+      MissingExtraError: the driver for PostgreSQL is not installed.
 
     >>> make_engine("mysql://localhost/studio")
     Traceback (most recent call last):
@@ -44,7 +44,7 @@ def make_engine(url: str | URL) -> Engine:
             return _sqlite(parsed)
         case "postgresql":
             with needs("postgres"):
-                import psycopg  # noqa: F401  SQLAlchemy would say less clearly that it is not there
+                import psycopg  # noqa: F401  the message of SQLAlchemy would be less clear
             return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=1)
     raise DatabaseError(f"expected sqlite:///PATH or postgresql://HOST/NAME, got {parsed}")
 
@@ -61,12 +61,12 @@ def sqlite_file(url: URL) -> Path | None:
 
 
 def _make_private(path: Path) -> None:
-    """Makes a file that only its user can read, before anything is in it; takes one that is there from all others.
+    """Makes an empty file that only its user can read; of an existing file, removes the permissions of others.
 
     It identifies people. SQLite gives the files beside it the same permissions.
     """
-    with contextlib.suppress(OSError):  # not ours, or a disk without permissions; SQLite reports what is wrong
-        with contextlib.suppress(FileExistsError):  # not opened if it is there: closing it would end SQLite's own locks
+    with contextlib.suppress(OSError):  # owned by another user, or a disk without permissions; SQLite reports errors
+        with contextlib.suppress(FileExistsError):  # not opened if it exists: closing it would release SQLite's locks
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
             with contextlib.suppress(FileNotFoundError):
@@ -82,19 +82,19 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _prepare(raw: Any, record: object) -> None:
-    """Leaves transactions to `_begin`: Python's own do not hold changes of tables together."""
+    """Leaves transactions to `_begin`: Python's own do not include changes of the schema."""
     del record
     raw.isolation_level = None
     cursor = raw.cursor()
     _set_wal(cursor)
-    # What the page has shown as saved must outlive a power cut: with WAL, that takes FULL.
+    # What the page has shown as saved must survive a power failure: with WAL, that needs FULL.
     for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
 
 def _set_wal(cursor: sqlite3.Cursor) -> None:
-    """Sets the kind of journal. SQLite does not wait here while another connection writes."""
+    """Sets the journal mode. SQLite itself does not wait here while another connection writes."""
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Episodes: one row for each that was stored, or is being played. The steps are in the recording."""
+"""Episodes: one row for each that is stored or being played. The steps are in the recording."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ with needs("studio"):
     )
 
 _TOGETHER: Final = 500
-"""Ids in one statement: databases take so many."""
+"""Number of ids in one statement: databases have a limit."""
 STATUSES: Final = (RECORDING, *(status.value for status in Status))
 
 
@@ -39,25 +39,25 @@ class Episode:
     """An episode.
 
     Attributes:
-      id: in the recording.
-      public_id: in published data.
-      session_id: of the session.
-      number: in the session.
-      study_id: of the study.
-      study_owner_id: who made the study.
+      id: its id in the recording.
+      public_id: its id in published data.
+      session_id: id of the session.
+      number: its number in the session.
+      study_id: id of the study.
+      study_owner_id: account that made the study.
       study_name: for people.
-      study_version: that was played.
+      study_version: the version that was played.
       environment_id: of the row of the environment.
       environment_name: for people.
-      user_id: who recorded it.
+      user_id: account that recorded it.
       agent_id: of the same person, in published data.
       directory: of the recording, below the studio's.
       status: "recording", or as `trials.Status`.
       reason: why it ended.
       started_ns: when it began.
       ended_ns: when it ended.
-      steps: that were done.
-      total_reward: of these; None: it is no number.
+      steps: number of steps.
+      total_reward: sum of the rewards; None: it is not a number.
       tags: of the episode, in alphabetical order.
       people: those who could sit in a seat, by account, with their ids in published data.
     """
@@ -87,16 +87,16 @@ class Episode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """Which episodes are wanted.
+    """Which episodes to select.
 
     Attributes:
-      viewer: the account that sees it.
-      relations: that it must have to an episode; see `accounts.permissions` for which.
+      viewer: the account that requests them.
+      relations: the account must have one of these to an episode; see `accounts.permissions`.
       study: id of a study.
       session: id of a session.
       agent: id of a person, in published data.
-      statuses: one of these.
-      tag: that it has.
+      statuses: the status must be one of these.
+      tag: the episode must have it.
       sort: one of SORTS.
       is_descending: whether the greatest comes first.
       page: the first is 0.
@@ -162,7 +162,7 @@ def begin(
 
 
 def finish(connection: Connection, episode: str, status: Status, reason: str, steps: int, total_reward: float) -> bool:
-    """Says what became of an episode.
+    """Stores how an episode ended.
 
     Returns:
       Whether it is stored: one that was abandoned before its first step is not.
@@ -187,7 +187,7 @@ def finish(connection: Connection, episode: str, status: Status, reason: str, st
 
 
 def ended(connection: Connection, directory: str) -> frozenset[str]:
-    """The episodes of a recording that have ended, or were deleted: nothing more is to be learnt of them."""
+    """The episodes of a recording that have ended, or were deleted: their rows are final."""
     over = select(_ROWS.id).where(_ROWS.directory == directory, _ROWS.status != RECORDING)
     deleted = select(tables.deletions.c.episode_id).where(tables.deletions.c.directory == directory)
     return frozenset(row.id for row in connection.execute(over.union(deleted)))
@@ -199,7 +199,7 @@ def exists(connection: Connection, episode: str) -> bool:
 
 
 def missing(connection: Connection, episodes: Sequence[str]) -> frozenset[str]:
-    """Those of some episodes that have no row, or none any more."""
+    """Those of the given episodes that have no row."""
     found: set[str] = set()
     for first in range(0, len(episodes), _TOGETHER):
         some = episodes[first : first + _TOGETHER]
@@ -223,7 +223,7 @@ def page(connection: Connection, query: Query) -> tuple[int, list[Episode]]:
     """A page of the table of episodes.
 
     Returns:
-      How many there are on all pages, and those of the page.
+      The number of episodes on all pages, and the episodes of the page.
     """
     wanted = _wanted(query)
     counted = select(func.count()).select_from(_joined()).where(*wanted)
@@ -237,7 +237,7 @@ def page(connection: Connection, query: Query) -> tuple[int, list[Episode]]:
 
 
 def remove(connection: Connection, episode: str) -> None:
-    """Deletes the row of an episode, and remembers whose shards still hold its steps.
+    """Deletes the row of an episode, and stores which server still has its steps in a recording.
 
     Raises:
       NotFoundError: there is none.
@@ -254,7 +254,7 @@ def remove(connection: Connection, episode: str) -> None:
 
 
 def deleted(connection: Connection, server: str) -> dict[str, list[str]]:
-    """The episodes that were deleted, and whose steps are still in recordings of a server, by their directory."""
+    """The deleted episodes whose steps are still in recordings of a server, by directory."""
     found: dict[str, list[str]] = {}
     for row in connection.execute(select(tables.deletions).where(tables.deletions.c.server == server)):
         found.setdefault(row.directory, []).append(row.episode_id)
@@ -262,14 +262,14 @@ def deleted(connection: Connection, server: str) -> dict[str, list[str]]:
 
 
 def forget_deleted(connection: Connection, episodes: Iterable[str]) -> None:
-    """The steps of deleted episodes are gone."""
+    """Forgets deleted episodes, once their steps are removed."""
     rows = tables.deletions
     for each in episodes:
         connection.execute(delete(rows).where(rows.c.episode_id == each))
 
 
 def drop_playing(connection: Connection, sessions: Iterable[str]) -> None:
-    """Deletes the rows of episodes that are being played in some sessions."""
+    """Deletes the rows of those episodes of some sessions that are marked as being played."""
     playing = delete(tables.episodes).where(_ROWS.status == RECORDING)
     for each in sessions:
         connection.execute(playing.where(_ROWS.session_id == each))

@@ -1,4 +1,4 @@
-"""What can go wrong with the database."""
+"""Errors of the database."""
 
 from rlds_kit.base.errors import RldsKitError
 
@@ -8,7 +8,7 @@ class DatabaseError(RldsKitError, RuntimeError):
 
 
 class DatabaseGoneError(DatabaseError):
-    """The database did not do the request; nothing was changed."""
+    """The database did not execute the request; nothing was changed."""
 
 
 class DatabaseTooNewError(DatabaseError):
@@ -20,8 +20,8 @@ class NotFoundError(RldsKitError, LookupError):
 
 
 class StaleError(RldsKitError, RuntimeError):
-    """Somebody else has changed the row since it was read."""
+    """Another request has changed the row since it was read."""
 
 
 class TakenError(RldsKitError, ValueError):
-    """Somebody else has what must be one's own."""
+    """A value that must be unique is already in use."""

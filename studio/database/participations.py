@@ -1,4 +1,4 @@
-"""Participations: one row for each time that somebody, a person or a program, was in a seat."""
+"""Participations: one row for each time that a person or a program was in a seat."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -15,7 +15,7 @@ PROGRAM: Final = "program"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Participation:
-    """Somebody was in a seat.
+    """A person or a program was in a seat.
 
     Attributes:
       id: of the row.
@@ -26,7 +26,7 @@ class Participation:
       kind: HUMAN or PROGRAM.
       version: of the program; "": it is not known.
       joined_ns: since when.
-      left_ns: until when; None: it is there.
+      left_ns: until when; None: it is still there.
     """
 
     id: str
@@ -41,7 +41,7 @@ class Participation:
 
 
 def write(connection: Connection, participation: Participation) -> None:
-    """Writes a participation that begins or ends; once more changes nothing."""
+    """Writes a participation that begins or ends; a second call changes nothing."""
     rows, values = tables.participations, asdict(participation)
     known = update(rows).where(rows.c.id == participation.id)
     if connection.execute(known.values(left_ns=participation.left_ns)).rowcount == 0:

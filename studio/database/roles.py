@@ -1,29 +1,29 @@
-"""What people are to the studio, and to a row of it."""
+"""Roles of accounts, and their relations to rows."""
 
 from enum import Enum, StrEnum
 
 
 class Role(StrEnum):
-    """Of an account."""
+    """The role of an account."""
 
     DESIGNER = "designer"
     """Makes studies, and sees all that is recorded in them."""
     PARTICIPANT = "participant"
-    """Plays in studies of others, and sees what it played itself."""
+    """Plays in studies of others, and sees its own episodes."""
     REVIEWER = "reviewer"
     """Sees and tags the episodes of all studies."""
 
 
 class Relation(Enum):
-    """Of an account to a row."""
+    """The relation of an account to a row."""
 
     OWN = "own"
     """Made the study; recorded the episode."""
     SHARED = "shared"
     """Played in it, with others."""
     OF_OWN_STUDY = "of own study"
-    """Somebody else's session or episode, in a study of one's own."""
+    """A session or episode of another account, in the account's own study."""
     ENABLED = "enabled"
-    """Somebody else's study that is enabled."""
+    """An enabled study of another account."""
     OTHER = "other"
-    """Neither."""
+    """None of these."""

@@ -16,11 +16,11 @@ with needs("studio"):
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _LOCK: Final = 0x726C6473
-"""Of PostgreSQL: only one server migrates at a time."""
+"""A lock of PostgreSQL: only one server migrates at a time."""
 
 
 def upgrade(connection: Connection, to: str = "head") -> None:
-    """Makes missing tables and changes old ones, all or nothing, inside the connection's transaction.
+    """Makes missing tables and changes old ones, atomically, inside the connection's transaction.
 
     Args:
       connection: to the database.

@@ -1,4 +1,4 @@
-"""What a designer decides about the seats of an environment, and about people who play in it together."""
+"""A designer's settings for the seats of an environment, and for people who play in it together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ class SeatPlan:
 
     Attributes:
       name: of the agent.
-      is_human: whether a person is to sit there; else a program.
-      actor: the implementation that acts: from the seat of a program, always; from that of a person, while nobody is
-        there. "": none does.
+      is_human: whether the seat is for a person; else for a program.
+      actor: the implementation of the program: in a program's seat it always acts, in a person's seat while no person
+        is there. "": there is none.
       config: of the actor.
-      is_required: whether the episode waits for the person, or ends if its program fails; if not, the default action is
-        done meanwhile.
+      is_required: whether the episode waits for the person, or ends if its program fails; else the default action is
+        applied meanwhile.
       default_action: None: that of the keys.
       idle_seconds: without a key, after which the actor of a person's seat acts, until a key is pressed; None: never.
       controls: keys and names of discrete actions, as of the environment; None: those of the environment.
@@ -38,7 +38,7 @@ class SeatPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
-    """How people come together, and what they decide together.
+    """How people are matched, and what they decide together.
 
     Attributes:
       fill_seconds: that somebody waits at most until programs take the seats that are empty; None: people only.

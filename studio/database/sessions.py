@@ -40,8 +40,8 @@ class Session:
       study_id: of the study.
       study_owner_id: who made the study.
       environment_id: of the row of the environment.
-      user_id: who plays; of several, who came first.
-      server: that it is, or was, open on.
+      user_id: the account that plays; of several, the first.
+      server: the server that it is, or was, open on.
       agent_id: of the person, in published data.
       started_ns: when it began.
       ended_ns: when it ended; None: it is open.
@@ -84,7 +84,7 @@ def add(
       connection: to the database.
       study: of the study.
       environment: id of the row of the environment.
-      user: who plays; of several, who came first.
+      user: the account that plays; of several, the first.
       agent_id: of the person, in published data; see `accounts.anonymous`.
       server: that it is open on.
       people: by seat, who may sit there; None: the user, in the only seat.
@@ -111,14 +111,14 @@ def get(connection: Connection, session: str) -> Session:
 
 
 def of_study(connection: Connection, study: str, among: Collection[str]) -> list[Session]:
-    """Those of some sessions that are of a study, the latest first."""
+    """Those of the given sessions that belong to a study, the latest first."""
     rows = tables.sessions.c
     wanted = _select().where(rows.study_id == study, rows.id.in_(among)).order_by(rows.started_ns.desc())
     return _with_people(connection, [_session(row) for row in connection.execute(wanted)])
 
 
 def end(connection: Connection, session: str, reason: str = "") -> Session:
-    """Ends a session; one that has ended stays as it is."""
+    """Ends a session; one that has already ended does not change."""
     rows = tables.sessions.c
     open_one = update(tables.sessions).where(rows.id == session, rows.ended_ns.is_(None))
     connection.execute(open_one.values(ended_ns=tables.now_ns(), reason=reason))
@@ -138,7 +138,7 @@ def end_all(connection: Connection, server: str, but: Collection[str] = ()) -> N
     Args:
       connection: to the database.
       server: its name.
-      but: sessions of which something was not written: the next start finds it.
+      but: sessions that stay open because something was not written: the next start recovers it.
     """
     rows = tables.sessions.c
     left = update(tables.sessions).where(rows.server == server, rows.ended_ns.is_(None), rows.id.not_in(but))
@@ -146,14 +146,14 @@ def end_all(connection: Connection, server: str, but: Collection[str] = ()) -> N
 
 
 def end_left_open(connection: Connection, server: str) -> int:
-    """Ends what a server left open that was killed: its sessions are invalid, their open episodes abandoned.
+    """Ends what a killed server left open: its sessions become invalid, their open episodes abandoned.
 
     Args:
       connection: to the database.
       server: its name; it must not run.
 
     Returns:
-      How many sessions there were.
+      How many sessions were open.
     """
     rows, now = tables.sessions.c, tables.now_ns()
     left = select(rows.id).where(rows.server == server, rows.ended_ns.is_(None))

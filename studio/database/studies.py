@@ -20,17 +20,17 @@ class StudyEnvironment:
     Attributes:
       id: of the row; "" before it has one.
       name: for people.
-      instructions: beside those of the study.
-      environment: that its interface knows it by, as "ALE/Breakout-v5".
+      instructions: in addition to those of the study.
+      environment: its id for the interface, as "ALE/Breakout-v5".
       interface: "gymnasium", "pettingzoo" or "dm_env".
-      kwargs: for making it; JSON can hold them.
-      turn: when a step is done, as `trials.Turn` names it.
-      fps: steps a second.
-      max_steps: after so many an episode is truncated.
+      kwargs: for making it, of JSON values.
+      turn: what triggers a step, as `trials.Turn` names it.
+      fps: steps per second.
+      max_steps: after this number of steps an episode is truncated.
       controls: keys, names and default of discrete actions: `actions`, each with `name` and `keys`, and `default`;
-        None: those that are known of the environment.
-      seats: what is decided of each agent's; none: there is one, of a person.
-      together: how people come together, where there are seats for several.
+        None: the known ones of the environment.
+      seats: the settings of each agent's seat; empty: there is one seat, of a person.
+      together: how people are matched, where there are seats for several.
     """
 
     id: str = ""
@@ -53,19 +53,19 @@ class StudyEnvironment:
 
     @property
     def what_is_made(self) -> tuple[str, str, Mapping[str, Any]]:
-        """If this changes, it is another environment."""
+        """What identifies the environment: if this changes, it gets a new id."""
         return self.interface, self.environment, self.kwargs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What the designer of a study writes.
+    """The content of a study, written by its designer.
 
     Attributes:
       name: of the study.
       description: in a few words.
       instructions: for people who play.
-      environments: that can be played, in order.
+      environments: the environments to play, in order.
     """
 
     name: str
@@ -80,8 +80,8 @@ class Study:
 
     Attributes:
       id: of the study.
-      owner_id: who made it.
-      version: 1, and one more with every change of the content.
+      owner_id: the account that made it.
+      version: from 1; each change of the content increases it by one.
       is_enabled: whether others may play.
       created_ns: when it was made.
       changed_ns: when this version was made.
@@ -140,18 +140,18 @@ def visible(connection: Connection, user: str, *, enabled: bool, others: bool) -
 def change(connection: Connection, study: str, version: int, content: Content) -> Study:
     """Makes the next version of a study.
 
-    An environment that is to stay has the id that it had. If something else is to be made under that id, it gets a new
-    one, and the episodes that were played stay with the old.
+    An environment that stays has the same id. If its settings make a different environment, it gets a new id, and the
+    episodes that were played stay with the old one.
 
     Args:
       connection: to the database.
       study: which.
-      version: that the change was made from.
+      version: the version that was changed.
       content: of the next version.
 
     Raises:
       NotFoundError: there is no such study, or it has no environment of an id that is given.
-      StaleError: somebody else has made a next version.
+      StaleError: the study has a newer version already.
     """
     rows = tables.studies.c
     values = {"version": version + 1, "changed_ns": tables.now_ns(), **_texts(content)}
@@ -165,13 +165,13 @@ def change(connection: Connection, study: str, version: int, content: Content) -
 
 
 def enable(connection: Connection, study: str, is_enabled: bool) -> Study:
-    """Lets others play, or not."""
+    """Enables or disables a study for others."""
     connection.execute(update(tables.studies).where(tables.studies.c.id == study).values(is_enabled=is_enabled))
     return get(connection, study)
 
 
 def content_of(connection: Connection, study: str, version: int) -> Mapping[str, Any]:
-    """What a version of a study was, as JSON.
+    """The content of a version of a study, as JSON.
 
     Raises:
       NotFoundError: there is no such version.
@@ -185,7 +185,7 @@ def content_of(connection: Connection, study: str, version: int) -> Mapping[str,
 
 
 def environment(connection: Connection, environment_id: str) -> StudyEnvironment:
-    """An environment, also one that is not in its study any more.
+    """An environment, also one that was removed from its study.
 
     Raises:
       NotFoundError: there is none.
@@ -198,7 +198,7 @@ def environment(connection: Connection, environment_id: str) -> StudyEnvironment
 
 
 def study_of(connection: Connection, environment_id: str) -> str:
-    """The id of the study that an environment is, or was, of.
+    """The id of the study that an environment belongs to, or was removed from.
 
     Raises:
       NotFoundError: there is none.
@@ -211,7 +211,7 @@ def study_of(connection: Connection, environment_id: str) -> str:
 
 
 def _written(connection: Connection, study: str) -> Study:
-    """Reads a study that was changed, and remembers what this version was."""
+    """Reads a study after a change, and stores the content of this version."""
     made = get(connection, study)
     values = {"version": made.version, "changed_ns": made.changed_ns, "content": asdict(made.content)}
     connection.execute(insert(tables.study_versions).values(study_id=study, **values))
@@ -250,7 +250,7 @@ def _write_environment(
 
 
 def _remove(connection: Connection, environments: set[str]) -> None:
-    """Takes environments out of their study; those that somebody has visited stay in the table."""
+    """Removes environments from their study; those that have sessions stay in the table."""
     rows = tables.study_environments
     visited = exists().where(tables.sessions.c.environment_id == rows.c.id)
     connection.execute(delete(rows).where(rows.c.id.in_(environments), ~visited))

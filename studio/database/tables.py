@@ -1,7 +1,7 @@
 """The tables. `migrations/` makes the same ones; a test compares them.
 
-Ids are 32 hexadecimal digits. Times are UTC, in nanoseconds since 1970. Steps are never here, but in recordings. What
-identifies a person stands in `personal` and nowhere else.
+Ids are 32 hexadecimal digits. Times are UTC, in nanoseconds since 1970. Steps are only in recordings. What identifies a
+person is only in the table `personal`.
 """
 
 import secrets
@@ -28,7 +28,7 @@ with needs("studio"):
     from sqlalchemy import Text as LongText
 
 VERSION_TABLE: Final = "rlds_kit_studio_version"
-"""Alembic's own: which migrations were run."""
+"""Alembic's table of the migrations that were run."""
 ID: Final = String(32)
 METADATA: Final = MetaData(
     naming_convention={
@@ -64,7 +64,7 @@ personal: Final = Table(
     Column("user_id", ID, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
     Column("name", LongText, nullable=False),
     Column("email", String(254), unique=True),  # in lower case; None: not known
-    Column("participant", String(200)),  # by which another service knows the person
+    Column("participant", String(200)),  # id of the person at another service
     Column("crowd", JSON(none_as_null=True)),  # what a person of a crowd sent: see `crowds.Personal`
 )
 tokens: Final = Table(
@@ -73,7 +73,7 @@ tokens: Final = Table(
     Column("id", ID, primary_key=True),
     Column("kind", String(16), nullable=False),  # "access": logs in; "link": makes logins; "invitation": makes accounts
     Column("user_id", ID, ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True),  # or who invites
-    Column("role", String(16)),  # of those who are invited
+    Column("role", String(16)),  # of accounts made with it
     Column("created_ns", BigInteger, nullable=False),
     Column("expires_ns", BigInteger, nullable=False),
     Column("uses_left", Integer),  # None: any number
@@ -97,14 +97,14 @@ study_versions: Final = Table(
     Column("study_id", ID, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("version", Integer, primary_key=True),
     Column("changed_ns", BigInteger, nullable=False),
-    Column("content", JSON, nullable=False),  # what people were shown who played in this version
+    Column("content", JSON, nullable=False),  # what people who played this version were shown
 )
 study_environments: Final = Table(
     "study_environments",
     METADATA,
     Column("id", ID, primary_key=True),
     Column("study_id", ID, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("position", Integer),  # in the study; None: it is not in it any more, but has episodes
+    Column("position", Integer),  # in the study; None: removed from it, but has sessions
     Column("name", LongText, nullable=False),
     Column("instructions", LongText, nullable=False),
     Column("environment", LongText, nullable=False),
@@ -113,9 +113,9 @@ study_environments: Final = Table(
     Column("turn", String(16), nullable=False),
     Column("fps", Float, nullable=False),
     Column("max_steps", Integer),
-    Column("controls", JSON(none_as_null=True)),  # keys and names of actions; None: those that are known
-    Column("seats", JSON(none_as_null=True)),  # see `seating.SeatPlan`; None: one, of a person
-    Column("together", JSON(none_as_null=True)),  # see `seating.Together`; None: as it is by default
+    Column("controls", JSON(none_as_null=True)),  # keys and names of actions; None: the known ones
+    Column("seats", JSON(none_as_null=True)),  # see `seating.SeatPlan`; None: one seat, of a person
+    Column("together", JSON(none_as_null=True)),  # see `seating.Together`; None: the defaults
 )
 sessions: Final = Table(
     "sessions",
@@ -194,8 +194,8 @@ crowds: Final = Table(
     Column("id", ID, primary_key=True),
     Column("owner_id", ID, ForeignKey("users.id"), nullable=False),
     Column("name", String(200), nullable=False, unique=True),  # in its file
-    Column("is_paused", Boolean, nullable=False),  # nobody goes on
-    Column("is_closed", Boolean, nullable=False),  # nobody new comes in
+    Column("is_paused", Boolean, nullable=False),  # all wait
+    Column("is_closed", Boolean, nullable=False),  # new people are refused
     Column("created_ns", BigInteger, nullable=False),
 )
 crowd_people: Final = Table(
@@ -204,7 +204,7 @@ crowd_people: Final = Table(
     Column("id", ID, primary_key=True),  # of the person's way, and of the assignment
     Column("crowd_id", ID, ForeignKey("crowds.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("user_id", ID, ForeignKey("users.id"), nullable=False, index=True),
-    Column("session_id", ID, ForeignKey("sessions.id"), index=True),  # that is played, or was last
+    Column("session_id", ID, ForeignKey("sessions.id"), index=True),  # played now, or last
     Column("group", String(200), nullable=False),
     Column("kind", String(16), nullable=False),  # way of recruitment
     Column("key", String(40), nullable=False),  # keyed hash of the platform's id
@@ -257,7 +257,7 @@ crowd_messages: Final = Table(
     METADATA,
     Column("id", ID, primary_key=True),
     Column("crowd_id", ID, ForeignKey("crowds.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("person_id", ID, ForeignKey("crowd_people.id", ondelete="CASCADE")),  # None: to everybody
+    Column("person_id", ID, ForeignKey("crowd_people.id", ondelete="CASCADE")),  # None: to all
     Column("text", LongText, nullable=False),
     Column("sent_ns", BigInteger, nullable=False),
 )

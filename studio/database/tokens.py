@@ -1,4 +1,4 @@
-"""What logs people in. A token is worth something only with the signature that `accounts.signing` puts to its id."""
+"""Tokens that log people in. A token is valid only with the signature that `accounts.signing` adds to its id."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,15 +17,15 @@ class Kind(StrEnum):
     """What a token is for."""
 
     ACCESS = "access"
-    """A login of one person: a browser keeps it."""
+    """A login of one person, stored by a browser."""
     LINK = "link"
     """Makes logins of one person."""
     INVITATION = "invitation"
     """Makes accounts."""
     PLAY = "play"
-    """Plays in one session: it is the id of the session that is signed, there is no row."""
+    """Plays in one session: the id of the session is signed, there is no row."""
     OBSERVE = "look"
-    """Looks on in one session, likewise."""
+    """Observes one session, likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Token:
     Attributes:
       id: of the token.
       kind: what it is for.
-      user_id: who is logged in, or who invites.
-      role: of those who are invited; None for ACCESS.
+      user_id: the account that it logs in, or that invites.
+      role: of the accounts that are made with it; None for ACCESS.
       expires_ns: when it ends.
       uses_left: how often it can be used; None: any number.
       created_ns: when it was made.
@@ -81,7 +81,7 @@ def get(connection: Connection, kind: Kind, token: str) -> Token:
     """A token that is valid now.
 
     Raises:
-      NotFoundError: it is used up, has expired, was revoked, or never was.
+      NotFoundError: it is used up, has expired, was revoked, or never existed.
     """
     rows = tables.tokens.c
     row = connection.execute(select(tables.tokens).where(rows.id == token, rows.kind == kind.value)).first()
@@ -95,7 +95,7 @@ def valid(connection: Connection, user: str | None = None) -> list[Token]:
 
     Args:
       connection: to the database.
-      user: whose; None: everybody's.
+      user: their owner; None: of all accounts.
     """
     rows = tables.tokens.c
     wanted = select(tables.tokens).where(
@@ -115,20 +115,20 @@ def use(connection: Connection, token: Token) -> None:
 
 
 def forget_expired(connection: Connection) -> None:
-    """Deletes the rows of tokens whose time is over."""
+    """Deletes the rows of expired tokens."""
     connection.execute(delete(tables.tokens).where(tables.tokens.c.expires_ns <= tables.now_ns()))
 
 
 def revoke(connection: Connection, token: str, user: str | None = None) -> None:
-    """Makes a token worth nothing.
+    """Revokes a token.
 
     Args:
       connection: to the database.
       token: its id.
-      user: whose it must be; None: anybody's.
+      user: the owner that it must have; None: any.
 
     Raises:
-      NotFoundError: there is none, or it is somebody else's.
+      NotFoundError: there is none, or it has another owner.
     """
     rows = tables.tokens.c
     wanted = delete(tables.tokens).where(rows.id == token)

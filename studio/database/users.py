@@ -1,4 +1,4 @@
-"""People: an account, and apart from it what identifies a person."""
+"""People: accounts, and separately what identifies a person."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ class User:
       role: what the person may do.
       name: for others to see.
       email: in lower case; None: not known.
-      participant: by which another service knows the person; None: it does not.
+      participant: the id of the person at another service; None: there is none.
       is_guest: whether the person came by the link of a study, uninvited.
     """
 
@@ -34,7 +34,7 @@ class User:
 
     @property
     def person(self) -> str:
-        """Who it is, as far as is known: two accounts of one participant are the same person."""
+        """Identifies the person as far as possible: two accounts of one participant are the same person."""
         return self.id if self.participant is None else f"participant {self.participant}"
 
 
@@ -54,7 +54,7 @@ def add(
       role: of the person.
       name: of the person.
       email: of the person; upper case is ignored.
-      participant: by which another service knows the person.
+      participant: the id of the person at another service.
       is_guest: whether the person came by the link of a study, uninvited.
 
     Raises:

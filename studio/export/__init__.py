@@ -1,1 +1,1 @@
-"""Exports episodes: without what is internal, with tags as columns, as a dataset that every reader opens."""
+"""Exports episodes: without internal fields, with tags as columns, as a dataset that every reader opens."""

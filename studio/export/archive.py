@@ -1,4 +1,4 @@
-"""One file of a directory: a ZIP, whose parts are stored as they are, for they are compressed already."""
+"""Makes one file of a directory: a ZIP, whose parts are stored without compression, as they are compressed already."""
 
 import zipfile
 from collections.abc import Callable
@@ -11,15 +11,15 @@ _TOGETHER: Final = 1 << 20
 
 
 def archive(directory: Path, destination: Path, progress: Callable[[int], None] = lambda _: None) -> None:
-    """Writes the files below a directory to a ZIP, which is there whole or not at all.
+    """Writes the files below a directory to a ZIP, which appears only when it is complete.
 
     Args:
-      directory: whose name the paths in the archive begin with.
-      destination: of the archive; replaced if it is there.
-      progress: called with bytes that were copied.
+      directory: its name is the first part of the paths in the archive.
+      destination: of the archive; replaced if it exists.
+      progress: called with the number of bytes that were copied.
 
     Raises:
-      OSError: something cannot be read or written.
+      OSError: a file cannot be read or written.
 
     >>> archive(Path("data/pong"), Path("pong.zip"))  # doctest: +SKIP
     """

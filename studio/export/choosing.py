@@ -1,4 +1,4 @@
-"""Which episodes of a studio an export has: those that were picked, or that a filter leaves."""
+"""Which episodes of a studio an export has: those that were picked, or that match a filter."""
 
 import uuid
 from collections.abc import Sequence
@@ -67,9 +67,9 @@ with needs("studio"):
     from sqlalchemy import Connection
 
 MOST: Final = 100_000
-"""Episodes of an export."""
+"""Maximum episodes of an export."""
 _TOGETHER: Final = 200
-"""Rows that are read at once; in between, others use the database."""
+"""Rows that are read at once; other requests use the database in between."""
 
 
 async def picked(database: Database, account: Account, recordings: Path, ids: Sequence[str]) -> list[Chosen]:
@@ -77,14 +77,14 @@ async def picked(database: Database, account: Account, recordings: Path, ids: Se
 
     Args:
       database: of the studio.
-      account: who exports them.
+      account: that exports them.
       recordings: what the directories of episodes are below.
       ids: of the episodes.
 
     Raises:
       NotFoundError: there is no such episode.
-      ForbiddenError: it may not be exported.
-      ApiError: it is being played.
+      ForbiddenError: the account may not export it.
+      ApiError: an episode is being played.
     """
     rows = [uuid.UUID(each).hex for each in dict.fromkeys(ids)]
     found: list[Episode] = []
@@ -94,9 +94,9 @@ async def picked(database: Database, account: Account, recordings: Path, ids: Se
 
 
 async def filtered(database: Database, account: Account, recordings: Path, wanted: Filter) -> list[Chosen]:
-    """All episodes that a filter leaves and that may be exported, the oldest first.
+    """All episodes that match a filter and that may be exported, the oldest first.
 
-    Only completed ones, if the filter does not name statuses.
+    Only completed ones, if the filter names no status.
 
     Raises:
       ApiError: there are none, or too many.

@@ -1,4 +1,4 @@
-"""Makes an export: a dataset of its own, checked against what it was made from."""
+"""Makes an export: a new dataset, checked against its source."""
 
 import os
 import shutil
@@ -26,22 +26,22 @@ from rlds_kit.studio.export.rules import RLDS_KIT, TAG, Chosen, Rules
 from rlds_kit.tools.edit.output import Output
 
 VERSION: Final = 3
-"""Of the exports; an export that another version began is begun anew."""
+"""Version of the exports; an export that was begun by another version is restarted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is in an export, and what is not.
+    """What is in an export, and what was left out.
 
     Attributes:
-      episodes: in it.
-      steps: in it.
+      episodes: number of episodes in it.
+      steps: number of steps in it.
       left_out: public ids of episodes that were deleted since, are not on the disk, or have no step.
-      fields_before: of steps, as they were recorded.
-      fields_after: as they are in the export.
-      losses: what another format than ours could not hold: of each field why, and how often.
-      content_digest: of all episodes as they were read back, in hexadecimal digits.
-      episodes_kept: that were done before the export was resumed.
+      fields_before: fields of the recorded steps.
+      fields_after: fields of the exported steps.
+      losses: what the format of the export could not represent: by field, why and how often.
+      content_digest: of all episodes as read back, in hexadecimal digits.
+      episodes_kept: number of episodes that were done before the export was resumed.
     """
 
     episodes: int
@@ -65,13 +65,13 @@ def export(
 
     Args:
       dataset: `where`, `take` and `tagged` choose its episodes.
-      destination: must not exist, or be an empty directory.
-      rules: how; None: stripped, and with columns of tags.
-      progress: called with what is done, and what there is to do.
+      destination: must not exist, or must be an empty directory.
+      rules: how they are exported; None: without internal fields, and with columns of tags.
+      progress: called with the work done, and the total.
 
     Raises:
       ConversionError: there is no episode.
-      DatasetExistsError: something is at the destination.
+      DatasetExistsError: the destination is not empty.
       FormatError, DamagedError: the dataset is broken.
       OSError: a file cannot be read or written.
 
@@ -82,9 +82,9 @@ def export(
 
 
 def make(plan: Plan, destination: Path, *, progress: Progress | None = None) -> Report:
-    """Makes what was planned; one that was killed meanwhile is resumed.
+    """Makes a planned export; one that was killed is resumed.
 
-    Everything is read back and compared before it appears at the destination. Errors are those of `export`.
+    All data is read back and compared before it appears at the destination. Errors are those of `export`.
     """
     if plan.rules.format == RLDS_KIT:
         return _export(plan, destination, progress)
@@ -106,7 +106,7 @@ def make(plan: Plan, destination: Path, *, progress: Progress | None = None) -> 
 
 
 class _Exported(DatasetReader):
-    """An export in our format, on its way to another one."""
+    """The intermediate dataset in our format, for a conversion to another one."""
 
     def __init__(self, path: Path, plan: Plan) -> None:
         super().__init__(path)
@@ -114,7 +114,7 @@ class _Exported(DatasetReader):
 
 
 def _export(plan: Plan, destination: Path, progress: Progress | None) -> Report:
-    """Makes a dataset of ours, part by part; parts that are done stay where the process is killed."""
+    """Makes a dataset in our format, part by part; finished parts stay if the process is killed."""
     weights = [each.weight for each in plan.episodes]
     meter, rewriter, parts = Meter(progress, 2 * sum(weights)), Rewriter(plan), partition(weights)
     path = destination.absolute()
@@ -143,7 +143,7 @@ def _export(plan: Plan, destination: Path, progress: Progress | None) -> Report:
 
 
 def _make_part(rewriter: Rewriter, directory: Path, part: Part, meter: Meter) -> PartNote:
-    """Writes some of the episodes, reads them back, and notes that they are done."""
+    """Writes some of the episodes, reads them back, and stores that they are done."""
     making = directory / f"making-{part.number}"
     rewriter.describe(making)
     output = Output(making, meter)

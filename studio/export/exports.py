@@ -1,4 +1,4 @@
-"""The exports of a server: made one after the other in processes of their own; they can be cancelled and resumed."""
+"""The exports of a server: made one after the other in separate processes; they can be cancelled and resumed."""
 
 import asyncio
 import contextlib
@@ -23,21 +23,21 @@ from rlds_kit.studio.export_limits import ExportLimits
 
 log = logging.getLogger(__name__)
 _EXPIRE_SECONDS: Final = 3600.0
-"""Between two searches for exports that have expired."""
+"""Time between two searches for expired exports."""
 _DAY_NS: Final = 86400 * 10**9
 _LINE_BYTES: Final = 64 << 20
-"""A report names every episode that was left out."""
+"""Maximum length of a message: a report names every episode that was left out."""
 
 Deleted = Callable[[Sequence[str]], Awaitable[Collection[str]]]
 
 
 class Exports:
-    """Makes exports. Use it in an `async with` statement: then those that a dead server left are resumed.
+    """Makes exports. Use it in an `async with` statement, which resumes those that a dead server left.
 
     Args:
       directory: for exports; each has a directory of its own there.
       deleted: returns which of some episodes were deleted since they were chosen; called before an export is made,
-        and again before anybody can have it.
+        and again before it can be downloaded.
       limits: for each person.
       clock: in nanoseconds since 1970.
     """
@@ -55,7 +55,7 @@ class Exports:
         self._jobs: dict[str, Job] = {}
         self._waiting: list[str] = []  # in the order in which they came
         self._is_waiting = asyncio.Event()
-        self._turns, self._turn = dict[str, int](), 0  # when each owner had an export made last
+        self._turns, self._turn = dict[str, int](), 0  # when the last export of each owner was made
         self._process: asyncio.subprocess.Process | None = None
         self._running = ""
         self._task: asyncio.Task[None] | None = None
@@ -83,14 +83,14 @@ class Exports:
 
         Args:
           owner: the account that it is made for.
-          name: of what is made, without ".zip".
+          name: of the archive or folder, without ".zip".
           chosen: the episodes.
           rules: how they are exported.
           is_archive: whether it becomes one file.
 
         Raises:
-          ApiError: the person has too many.
-          OSError: it cannot be written.
+          ApiError: the person has too many exports.
+          OSError: a file cannot be written.
         """
         await self.expire()
         most = self._limits
@@ -112,13 +112,13 @@ class Exports:
         return job
 
     async def expire(self) -> None:
-        """Deletes exports that are over and have expired."""
+        """Deletes ended exports that have expired."""
         for job in list(self._jobs.values()):
             if job.state.is_over and self.expires_ns(job) <= self._clock():
                 await self.remove(job)
 
     def expires_ns(self, job: Job) -> int:
-        """When an export that is over is deleted, nanoseconds since 1970."""
+        """When an ended export is deleted, nanoseconds since 1970."""
         return (job.ended_ns or job.created_ns) + int(self._limits.days * _DAY_NS)
 
     def _enqueue(self, export: str) -> None:
@@ -140,14 +140,14 @@ class Exports:
         return export
 
     def of(self, owner: str) -> list[Job]:
-        """Somebody's exports, the newest first."""
+        """The exports of an account, the newest first."""
         return [job for job in reversed(self._jobs.values()) if job.owner == owner]
 
     def get(self, owner: str, export: str) -> Job:
-        """One of somebody's exports.
+        """An export of an account.
 
         Raises:
-          ApiError: there is none; also where it is somebody else's.
+          ApiError: there is none, or it belongs to another account.
         """
         job = self._jobs.get(export)
         if job is None or job.owner != owner:
@@ -155,10 +155,10 @@ class Exports:
         return job
 
     async def remove(self, job: Job) -> Job:
-        """Cancels an export that is not over, and deletes what there is of it; one that is over is forgotten, too.
+        """Cancels an export that has not ended; deletes its files and, if it has ended, its entry.
 
         Returns:
-          What became of it.
+          The export after that.
         """
         if job.state.is_over:
             del self._jobs[job.id]
@@ -171,7 +171,7 @@ class Exports:
         return cancelled
 
     async def again(self, job: Job) -> Job:
-        """Resumes an export that failed; what is done of it stays, if the episodes are still those that were there.
+        """Resumes a failed export; its finished parts are used again if the episodes have not changed.
 
         Raises:
           ApiError: it did not fail.
@@ -186,7 +186,7 @@ class Exports:
         return waiting
 
     def files(self, job: Job) -> dict[str, Path]:
-        """What was made, by name: one archive, or the files of the dataset by their paths in it.
+        """The files that were made, by name: one archive, or the files of the dataset by their paths in it.
 
         Raises:
           ApiError: it is not done.
@@ -200,7 +200,7 @@ class Exports:
         return {each.relative_to(directory).as_posix(): each for each in found}
 
     def place(self, job: Job) -> Path:
-        """Where what is made will be."""
+        """The path of the archive or folder."""
         return self._directory / job.id / (f"{job.name}.zip" if job.is_archive else job.name)
 
     def _prepare(self, job: Job, chosen: Sequence[Chosen], rules: Rules) -> None:
@@ -210,14 +210,14 @@ class Exports:
         write_job(self._directory, job)
 
     async def _set(self, export: str, **changes: Any) -> Job:
-        """Changes a job and keeps it."""
+        """Changes a job and stores it."""
         if "state" in changes:
             changes["ended_ns"] = self._clock() if changes["state"].is_over else 0
         job = self._jobs[export] = replace(self._jobs[export], **changes)
         try:
             await asyncio.to_thread(write_job, self._directory, job)
         except OSError:
-            log.exception("export %s", export)  # its state is here, and found out anew by the next server
+            log.exception("export %s", export)  # its state is in memory, and the next server determines it again
         return job
 
     async def _work(self) -> None:
@@ -231,13 +231,13 @@ class Exports:
                 continue
             try:
                 await self._make(export)
-            except Exception as error:  # whatever it was, others wait
-                if self._is_running(export):  # else it was cancelled, and its files are gone
+            except Exception as error:  # whatever the error was, other exports are waiting
+                if self._is_running(export):  # else it was cancelled, and its files are deleted
                     log.exception("export %s", export)
                     await self._set(export, state=State.FAILED, error=f"{type(error).__name__}: {error}")
 
     def _is_running(self, export: str) -> bool:
-        """Whether it was neither cancelled nor forgotten."""
+        """Whether it was neither cancelled nor deleted."""
         job = self._jobs.get(export)
         return job is not None and job.state is State.RUNNING
 
@@ -273,7 +273,7 @@ class Exports:
             await self._set(export, state=State.FAILED, error=error, is_final=bool(ending.get("is_final")))
 
     async def _leave_out_deleted(self, export: str) -> bool:
-        """Removes from an export what was deleted since its request; returns whether there was any."""
+        """Removes episodes from an export that were deleted since its request; returns whether there were any."""
         directory = self._directory / export
         out = await self._deleted(await asyncio.to_thread(wanted, directory))
         if out:

@@ -15,8 +15,11 @@ PERSONAL: Final = frozenset(
     email e_mail name_of_user ip ip_address address session session_id token judgements prolific_id assignment_id
     hostname""".split()  # noqa: SIM905  a table is clearer as text
 )
-"""Metadata, and entries of nests in metadata and steps, that are always left out. Episodes have public ids in their
-place: `public_id` and `agent_id`. "judgements" names who gave which reward; rewards themselves are in layers."""
+"""Metadata, and entries of nests in metadata and steps, that are always left out.
+
+Episodes have public ids instead: `public_id` and `agent_id`. "judgements" names who gave which reward; rewards
+themselves are in layers.
+"""
 
 
 def without_personal(value: Any) -> Any:

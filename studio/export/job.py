@@ -1,4 +1,4 @@
-"""An export as the server stores it: a file beside what is made, so that it outlives the server."""
+"""An export as the server stores it: a file beside the exported data, so that it survives the server."""
 
 import dataclasses
 import json
@@ -18,7 +18,7 @@ _ID: Final = re.compile("[0-9a-f]{32}")
 
 
 class State(StrEnum):
-    """Of an export."""
+    """The state of an export."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -28,7 +28,7 @@ class State(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more happens by itself."""
+        """Whether the export has ended."""
         return self in {State.DONE, State.FAILED, State.CANCELLED}
 
 
@@ -37,19 +37,19 @@ class Job:
     """An export.
 
     Attributes:
-      id: that cannot be guessed.
+      id: an id that cannot be guessed.
       owner: the account that it is made for.
-      name: of what is made, without ".zip".
+      name: of the archive or folder, without ".zip".
       is_archive: whether it is one file.
-      episodes: that were chosen.
+      episodes: number of chosen episodes.
       rules: as `Rules.as_json` gives them.
       created_ns: when it was requested, nanoseconds since 1970.
-      state: where it stands.
+      state: its state.
       progress: from 0 to 1.
       error: why it failed; "" if it did not.
-      report: what is in it, once it is done.
-      ended_ns: when it was over, nanoseconds since 1970; 0: it is not.
-      is_final: whether it would fail again, however often it is tried.
+      report: its content, once it is done.
+      ended_ns: when it ended, nanoseconds since 1970; 0: it has not.
+      is_final: whether every further try would fail, too.
     """
 
     id: str
@@ -77,10 +77,10 @@ def write_job(directory: Path, job: Job) -> None:
 
     Args:
       directory: of all exports; each has one of its own there.
-      job: as it is now.
+      job: to write.
 
     Raises:
-      OSError: it cannot be written.
+      OSError: the file cannot be written.
     """
     write_json(directory / job.id / JOB, dataclasses.asdict(job))
 

@@ -1,4 +1,4 @@
-"""Decides once what an export has, before anything is written: an export that is resumed makes the same."""
+"""Decides the content of an export once, before anything is written: a resumed export has the same content."""
 
 import dataclasses
 import json
@@ -22,14 +22,14 @@ from rlds_kit.tools.upkeep.source import Source, read_source
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An export before it is made.
+    """The plan of an export.
 
     Attributes:
       rules: as they were requested.
-      episodes: in their order.
-      left_out: public ids of those that are not on the disk, or have no step.
+      episodes: the episodes, in order.
+      left_out: public ids of episodes that are not on the disk, or have no step.
       spec: the declared fields, without those of tags.
-      fields_before: names of all fields that the episodes may have.
+      fields_before: names of all fields of the episodes.
       fields_after: names of those in the export, without those of tags.
     """
 
@@ -59,7 +59,7 @@ def make_plan(chosen: Sequence[Chosen], rules: Rules) -> Plan:
       rules: how they are exported.
 
     Raises:
-      ConversionError: there is none, or no dataset can hold them all.
+      ConversionError: there is no episode, or one dataset cannot store them all.
       DamagedError: a layer is damaged.
       FormatError: an episode has changed since it was annotated.
     """
@@ -83,7 +83,7 @@ def make_plan(chosen: Sequence[Chosen], rules: Rules) -> Plan:
 
 
 def write_plan(path: Path, plan: Plan) -> None:
-    """Writes a plan, atomically."""
+    """Writes a plan atomically."""
     content = {
         "rules": plan.rules.as_json(),
         "episodes": [dataclasses.asdict(each) for each in plan.episodes],
@@ -114,7 +114,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def _planned(chosen: Chosen, sources: Sources, rules: Rules) -> Planned | None:
-    """The episode as it will be; None if there is nothing of it."""
+    """The episode as it will be exported; None if it is not on the disk or has no step."""
     episode = sources.episode(chosen.directory, chosen.id)
     if episode is None or not episode.length:
         return None
@@ -132,14 +132,14 @@ def _planned(chosen: Chosen, sources: Sources, rules: Rules) -> Planned | None:
 
 
 def together(directories: Iterable[str], names: Mapping[str, str]) -> specs.Dict:
-    """The spec of the recording that can hold the steps of all others.
+    """The spec of the recording that can store the steps of all others.
 
     Args:
-      directories: of recordings; those that are not there are passed over.
+      directories: of recordings; missing ones are skipped.
       names: of environments, by directory, for those whose recording has no name.
 
     Raises:
-      ConversionError: there is none; says by name which of them go together, and which fields differ.
+      ConversionError: there is none; the message names which of them are compatible, and which fields differ.
     """
     found = {each: read_source(each) for each in dict.fromkeys(directories) if Path(each).is_dir()}
     try:
@@ -184,10 +184,10 @@ def _differing(one: Source, other: Source) -> str:
 
 
 def _spec(directories: Sequence[str], names: Sequence[str]) -> specs.Dict:
-    """The declared fields of the export: those of the recording that can hold the steps of all others.
+    """The declared fields of the export: those of the recording that can store the steps of all others.
 
     Raises:
-      ConversionError: there is none; names what differs.
+      ConversionError: there is none; the message names what differs.
     """
     fields = together(directories, {}).fields
     return specs.Dict({name: spec for name, spec in fields.items() if name in names})

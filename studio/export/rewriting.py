@@ -1,4 +1,4 @@
-"""Writes the episodes of an export to a dataset of ours: columns that stay as they are keep their bytes."""
+"""Writes the episodes of an export to a dataset in our format: the bytes of unchanged columns are copied."""
 
 import dataclasses
 import time
@@ -37,7 +37,7 @@ from rlds_kit.tools.edit.trim import acted_fields_of
 from rlds_kit.tools.upkeep.source import SourceEpisode
 
 ORIGIN: Final = "episodes of a studio"
-"""The format, and the name, that an export names as its source."""
+"""The format and the name that an export states as its source."""
 _ENDINGS: Final = {
     EpisodeEnd.TERMINATED: pb.TERMINATED,
     EpisodeEnd.TRUNCATED: pb.TRUNCATED,
@@ -46,7 +46,7 @@ _ENDINGS: Final = {
 
 
 class Rewriter:
-    """Writes the episodes of a plan, without what is internal or personal, and with columns of tags.
+    """Writes the episodes of a plan, without internal and personal data, and with columns of tags.
 
     Args:
       plan: of the export.
@@ -60,7 +60,7 @@ class Rewriter:
         self._writer: ShardWriter | None = None
         self._seen = SeenFields(to_message(self.spec))
         origin = {"export": plan.rules.as_json()}
-        # Another format gets its origin when this dataset is converted to it.
+        # In another format, the origin is written when this dataset is converted to it.
         ours = {"format": ORIGIN, "name": ORIGIN, **origin, "converter": VERSION, LOSSY: {}}
         metadata = {SOURCE: ours} if plan.rules.format == RLDS_KIT else {}
         self._header = pb.ShardHeader(
@@ -75,7 +75,7 @@ class Rewriter:
         """Writes an episode of the plan, by its number.
 
         Raises:
-          DamagedError: it is damaged, or gone.
+          DamagedError: it is damaged or missing.
         """
         planned = self._plan.episodes[number]
         episode = self._sources.episode(planned.chosen.directory, planned.chosen.id)
@@ -126,7 +126,7 @@ class Rewriter:
         return found
 
     def _one_environment(self) -> dict[str, Any]:
-        """That of all episodes; nothing if they have several."""
+        """The environment of all episodes; empty if they have several."""
         used = dict.fromkeys(each.chosen.directory for each in self._plan.episodes)
         found = [without_personal(self._sources.dataset(each).environment) for each in used]
         return found[0] if all(same(found[0], each) for each in found[1:]) else {}
@@ -144,13 +144,13 @@ class Rewriter:
         }
 
     def _provenance(self, episode: Episode) -> dict[str, Any]:
-        """What is known of the episode's environment beyond that of all."""
+        """What is known of the episode's environment beyond what all episodes have in common."""
         found, known = without_personal(episode.provenance), self._environment
         return {name: each for name, each in found.items() if name not in known or not same(known[name], each)}
 
 
 def _without_personal(columns: list[Column], declared: specs.Dict) -> list[Column]:
-    """Columns without personal entries of fields that are not declared; those of other fields are the same objects."""
+    """Columns without the personal entries of undeclared fields; the columns of other fields are the same objects."""
     fields: dict[str, list[Column]] = {}
     for column in columns:
         fields.setdefault(field_of(column.key.path), []).append(column)
@@ -170,7 +170,7 @@ def _may_be_personal(columns: list[Column]) -> bool:
 
 
 def _cleaned(name: str, columns: list[Column]) -> list[Column]:
-    """The columns of a field whose values lose their personal entries."""
+    """The columns of a field, with personal entries removed from its values."""
     path, values = escape(name), dict[int, dict[str, Any]]()
     for column in columns:
         below = column.key.path[len(path) :].removeprefix("/")

@@ -2,29 +2,28 @@
 
 | request | answer |
 |---|---|
-| POST /api/exports | begins one, see below; 202 |
-| GET /api/exports | `{"exports": [...]}`: one's own, the newest first |
+| POST /api/exports | begins an export, see below; 202 |
+| GET /api/exports | `{"exports": [...]}`: those of the account, the newest first |
 | GET /api/exports/{id} | `{"export": {...}}`: how far it is |
-| DELETE /api/exports/{id} | cancels it; one that is over is deleted with all that was made |
-| POST /api/exports/{id}/again | resumes one that failed |
-| GET /api/exports/{id}/file | the archive; `Range` and `If-Range` are understood, so a download can be resumed |
-| GET /api/exports/{id}/files | `{"files": [{"name", "bytes"}]}`: what was made, also of an export to a folder |
+| DELETE /api/exports/{id} | cancels it; an ended one is deleted with its files |
+| POST /api/exports/{id}/again | resumes a failed export |
+| GET /api/exports/{id}/file | the archive; `Range` and `If-Range` are supported, so a download can be resumed |
+| GET /api/exports/{id}/files | `{"files": [{"name", "bytes"}]}`: its files, also of an export to a folder |
 | GET /api/exports/{id}/files/{name} | one of these |
 
-To begin one: `{"episodes": [id, ...]}` or `{"filter": {"study", "session", "user", "status": [...], "tag"}}` (as in
-the table of episodes; only completed ones if no status is named), and, as one likes, `"name": "episodes"` (letters,
+To begin an export: `{"episodes": [id, ...]}` or `{"filter": {"study", "session", "user", "status": [...], "tag"}}` (as
+in the table of episodes; only completed ones if no status is named), and optionally `"name": "episodes"` (letters,
 digits, _ and -), `"archive": true` (else a folder at the server), `"strip": true` (without internal fields),
-`"end_tags": [label, ...]` (the first step that has one becomes the last), `"tag_columns": true` (a field
-`tag:<label>` for every label) and `"format": "rlds_kit"`.
+`"end_tags": [label, ...]` (the first step that has one becomes the last), `"tag_columns": true` (a field `tag:<label>`
+for every label) and `"format": "rlds_kit"`.
 
 An export: `id`, `name`, `archive`, `episodes` (how many were chosen), `rules` (`strip`, `end_tags`, `tag_columns`,
 `format`), `created_ns`, `state` ("waiting", "running", "done", "failed", "cancelled"), `progress` (0 to 1), `error`,
 `path` (of a folder at the server, for designers; else null), and, when it is done, `report`: `name`, `bytes`,
-`episodes`, `steps`, `left_out` (public ids of episodes that were deleted since, or of which nothing is on the
-disk), `fields_before`, `fields_after`, `losses` (`[{"field", "reason", "values"}]`, of other formats),
-`content_digest`, `episodes_kept`; else null; `can_retry` (whether `again` may help), and `expires_ns` (when one that is
-over is deleted; else null). Participants make archives only. Exports are made one after the other, in turn for each
-account.
+`episodes`, `steps`, `left_out` (public ids of episodes that were deleted since, or are not on the disk),
+`fields_before`, `fields_after`, `losses` (`[{"field", "reason", "values"}]`, of other formats), `content_digest`,
+`episodes_kept`; else null; `can_retry` (whether `again` may help), and `expires_ns` (when an ended one is deleted; else
+null). Participants make archives only. Exports are made one after the other; accounts take turns.
 """
 
 import asyncio
@@ -60,7 +59,7 @@ def export_routes(exports: Exports, database: Database, recordings: Path) -> Seq
     """The routes of exports.
 
     Args:
-      exports: of the server; entered.
+      exports: of the server; already entered as a context.
       database: of the studio.
       recordings: what the directories of episodes are below.
     """
@@ -156,10 +155,10 @@ class _Routes:
 
 
 def _require_together(chosen: Sequence[Chosen], where: str) -> None:
-    """Refuses at once what would fail whenever it is tried.
+    """Refuses at once what would always fail.
 
     Raises:
-      ApiError: no dataset can hold all of the episodes.
+      ApiError: one dataset cannot store all of the episodes.
     """
     names = {each.directory: str(each.public.get("environment_name", "")) for each in chosen}
     try:
@@ -169,7 +168,7 @@ def _require_together(chosen: Sequence[Chosen], where: str) -> None:
 
 
 def _sent(files: dict[str, Path], name: str) -> Response:
-    """One of some files; no other can be named."""
+    """One of the given files; other names are refused."""
     if name not in files:
         raise ApiError(404, "not_found", "the export has no such file; it may have been deleted", "name")
     headers = {"Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff"}

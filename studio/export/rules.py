@@ -1,4 +1,4 @@
-"""What is exported, and how."""
+"""Which data is exported, and how."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 RLDS_KIT: Final = "rlds_kit"
 TAG: Final = "tag:"
-"""Begins the names of fields and metadata that say who has a label."""
+"""Prefix of the names of fields and metadata that state which steps and episodes have a label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,10 +16,10 @@ class Rules:
     Attributes:
       strip: whether fields that are internal are left out; `internal.INTERNAL_FIELDS` names them.
       end_tags: labels of steps; the first step that has one of them becomes the last of its episode.
-      tag_columns: whether every step says for every label that some step has whether it has it, as `tag:<label>`; and
-        every episode, for the labels of whole episodes.
-      format: one of `rlds_kit.convert.formats.WRITABLE`. Formats other than ours may lose some; the report names what
-        was left out.
+      tag_columns: whether every step has a field `tag:<label>` for every label of steps: true if the step has the
+        label; and every episode likewise for the labels of whole episodes.
+      format: one of `rlds_kit.convert.formats.WRITABLE`. Formats other than ours may not represent everything; the
+        report names what was left out.
     """
 
     strip: bool = True
@@ -33,7 +33,7 @@ class Rules:
 
     @classmethod
     def of_json(cls, given: Mapping[str, Any]) -> "Rules":
-        """What `as_json` gave."""
+        """The rules from the result of `as_json`."""
         return cls(**{**given, "end_tags": tuple(given["end_tags"])})
 
 
@@ -44,7 +44,7 @@ class Chosen:
     Attributes:
       directory: of its dataset.
       id: in the dataset, a UUID.
-      public: metadata that the export gets, of values that JSON holds: for instance `public_id`.
+      public: metadata for the export, of JSON values: for instance `public_id`.
     """
 
     directory: str
@@ -57,12 +57,12 @@ class Planned:
     """An episode as it will be in the export.
 
     Attributes:
-      chosen: which.
-      rows: how many of its steps are exported.
-      is_cut: whether it has more.
+      chosen: the chosen episode.
+      rows: number of exported steps.
+      is_cut: whether the episode has more steps.
       tags: of its steps, by label the spans `[first, end]`.
       labels: of the whole episode.
-      weight: about how many bytes these steps are.
+      weight: approximate size of these steps in bytes.
     """
 
     chosen: Chosen

@@ -17,18 +17,18 @@ class Sources:
         self._open: dict[str, _Source | None] = {}
 
     def episode(self, directory: str, wanted: str) -> Episode | None:
-        """An episode that is complete; None if it is not there.
+        """A complete episode; None if there is none with this id.
 
         Args:
           directory: of its dataset.
-          wanted: its id.
+          wanted: the id of the episode.
         """
         source = self._source(directory)
         number = None if source is None else source.numbers.get(uuid.UUID(wanted))
         return None if source is None or number is None else source.dataset.episodes[number]
 
     def stored(self, directory: str, wanted: str) -> SourceEpisode | None:
-        """The shard of an episode, and its place in it; None if it is not there."""
+        """The shard of an episode, and its place in it; None if there is none with this id."""
         source = self._source(directory)
         return None if source is None else source.stored.get(uuid.UUID(wanted))
 
@@ -44,7 +44,7 @@ class Sources:
         return source.dataset
 
     def step_bytes(self, directory: str) -> float:
-        """About how many bytes a step takes."""
+        """The approximate size of a step in bytes."""
         dataset = self.dataset(directory)
         size = sum(shard.stat().st_size for shard in directories.shards_in(dataset.path))
         return size / max(1, sum(dataset.lengths()))

@@ -1,17 +1,16 @@
-"""Makes an export in a process of its own: `python -m rlds_kit.studio.export.work DIRECTORY`.
+"""Makes an export in a separate process: `python -m rlds_kit.studio.export.work DIRECTORY`.
 
-So games that are played meanwhile are not delayed, it can be cancelled at any time, and whatever happens to it
-happens to nothing else. The directory has
+So games are not delayed, the export can be cancelled at any time, and its failure harms nothing else. The directory has
 
-    request.json      what is wanted: written by the server
+    request.json      the request: written by the server
     plan.json         which episodes, and how many steps of each: decided once
-    <name>/           the export, when it is complete; where it is to be an archive, until that is
+    <name>/           the export, when it is complete; of an archive, until the archive is complete
     <name>.zip        the archive
-    report.json       what is in it
+    report.json       the report
 
 and a hidden directory with the parts that are done. A process that was killed is resumed there. The process reports its
 progress, and how it ended, by lines of JSON: {"progress": 0.5}, {"report": {...}}, or {"error": "..."}. It ends when
-its input does: then the server is gone.
+its input ends: then the server has ended.
 """
 
 import dataclasses
@@ -41,14 +40,14 @@ PLAN: Final = "plan.json"
 REPORT: Final = "report.json"
 _NICE: Final = 10
 _MADE: Final = 0.9
-"""So far it is when the dataset is there, but not the archive."""
+"""The progress when the dataset is complete, but not the archive."""
 _PROGRESS_SECONDS: Final = 0.2
 _WAIT_SECONDS: Final = 30.0
 Progress = Callable[[float], None]
 
 
 def write_request(directory: Path, name: str, chosen: Sequence[Chosen], rules: Rules, *, is_archive: bool) -> None:
-    """Says what is wanted.
+    """Writes the request of an export.
 
     Args:
       directory: of the export.
@@ -63,13 +62,13 @@ def write_request(directory: Path, name: str, chosen: Sequence[Chosen], rules: R
 
 
 def wanted(directory: Path) -> list[str]:
-    """The ids of the episodes that an export is to have."""
+    """The ids of the requested episodes."""
     request = json.loads((directory / REQUEST).read_text("utf-8"))
     return [each["id"] for each in request["episodes"]]
 
 
 def leave_out(directory: Path, out: Collection[str]) -> None:
-    """Takes episodes out of what is wanted, and deletes what was made with them.
+    """Removes episodes from a request, and deletes the files that were made with them.
 
     Args:
       directory: of the export.
@@ -94,14 +93,14 @@ def clear(directory: Path, *names: str) -> None:
 
 
 def work(directory: Path, progress: Progress = lambda _: None) -> dict[str, Any]:
-    """Makes the export, or what is missing of it.
+    """Makes the export, or its missing parts.
 
     Args:
       directory: of the export.
-      progress: called with how far it is, from 0 to 1.
+      progress: called with the progress, from 0 to 1.
 
     Returns:
-      The report: that of `exporting.Report`, with `name` and `bytes` of what was made.
+      The report: that of `exporting.Report`, with the `name` and `bytes` of the result.
 
     Raises:
       RldsKitError: it cannot be made.
@@ -130,7 +129,7 @@ def _dataset(directory: Path, request: dict[str, Any], data: Path, progress: Pro
 
 def _make(directory: Path, request: dict[str, Any], data: Path, progress: Progress) -> None:
     _wait_for_others(data)
-    shutil.rmtree(data, ignore_errors=True)  # it was killed before it could say what this is
+    shutil.rmtree(data, ignore_errors=True)  # left by a process that was killed before its report
     if not (directory / PLAN).exists():
         chosen = [Chosen(**each) for each in request["episodes"]]
         plan = make_plan(chosen, Rules.of_json(request["rules"]))
@@ -152,7 +151,7 @@ def _archive(data: Path, made: Path, progress: Progress) -> None:
 
 
 def _wait_for_others(data: Path) -> None:
-    """The process of a server that was killed ends a moment later."""
+    """The process of a killed server ends a moment later."""
     partial, began = whole_directory.partial_of(data, "convert"), time.monotonic()
     while whole_directory.is_under_way(partial) and time.monotonic() < began + _WAIT_SECONDS:
         time.sleep(0.1)
@@ -164,13 +163,13 @@ def _size(path: Path) -> int:
 
 
 class _Lines:
-    """The messages to the server, not too often."""
+    """Sends messages to the server, at a limited rate."""
 
     def __init__(self, out: TextIO) -> None:
         self._out, self._next = out, 0.0
 
     def progress(self, done: float) -> None:
-        """How far it is."""
+        """Sends the progress."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _PROGRESS_SECONDS
             self.write({"progress": done})
@@ -182,22 +181,22 @@ class _Lines:
 
 
 def _end_with_server() -> None:
-    """Ends this process when the server is gone: its end of the pipe closes; what it sends does not matter."""
-    while os.read(0, 1):  # not by a buffered file, whose lock would be locked at the end
+    """Ends this process when the server has ended, which closes the pipe; data in the pipe is ignored."""
+    while os.read(0, 1):  # not through a buffered file: its lock would still be locked at exit
         pass
     os._exit(1)
 
 
 def main(directory: Path) -> None:
     """The process."""
-    lines, sys.stdout = _Lines(sys.stdout), sys.stderr  # what libraries print is no line of ours
+    lines, sys.stdout = _Lines(sys.stdout), sys.stderr  # output of libraries must not mix with our messages
     threading.Thread(target=_end_with_server, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(_NICE)
     try:
         lines.write({"report": work(directory, lines.progress)})
     except ConversionError as error:
-        lines.write({"error": str(error), "is_final": True})  # the episodes are what they are
+        lines.write({"error": str(error), "is_final": True})  # the episodes will not change
     except (RldsKitError, RiegeliError, OSError) as error:
         lines.write({"error": str(error)})
     except Exception as error:

@@ -43,7 +43,7 @@ class Override(Body):
 
 
 async def list_tables(request: Request) -> Response:
-    """All tables, each with how much of it is decided."""
+    """All tables, each with the number of decided objects."""
     require(account_of(request), Action.MANUAL_SEE)
     tables = _tables(request)
     return answer({"tables": await run_in_threadpool(lambda: [_summary(tables, each) for each in tables.names()])})
@@ -57,7 +57,7 @@ async def get_table(request: Request) -> Response:
 
 
 async def override(request: Request) -> Response:
-    """Stores a verdict; who decides is the account that is logged in."""
+    """Stores a verdict, under the name of the account that is logged in."""
     account = account_of(request)
     require(account, Action.MANUAL_OVERRIDE)
     body = await read(request, Override)
@@ -66,7 +66,7 @@ async def override(request: Request) -> Response:
 
 
 async def _answered(account: Account, work: Any, *arguments: Any) -> Response:
-    """The table that something returns, or an error that says what to do."""
+    """Calls a function that returns a table; its errors become responses that explain what to do."""
     try:
         table: InteractionTable = await run_in_threadpool(work, *arguments)
     except LookupError as error:

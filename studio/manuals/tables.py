@@ -1,4 +1,4 @@
-"""The tables of manuals that a studio has: those that are shipped, and the files of its directory."""
+"""The tables of manuals of a studio: those of the package, and the files of its directory."""
 
 import re
 from pathlib import Path
@@ -15,10 +15,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 class ManualTables:
     """A directory of files `NAME.json`, as `rlds-kit manual read --out` writes them.
 
-    A shipped table becomes a file there when its first verdict is overridden.
+    A table of the package becomes a file there when its first verdict is overridden.
 
     Args:
-      directory: which need not exist.
+      directory: need not exist.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -34,7 +34,7 @@ class ManualTables:
 
         Raises:
           LookupError: there is none of this name.
-          TableError: the file has no table.
+          TableError: the file does not contain a table.
         """
         if name not in self.names():
             raise LookupError(_missing(name))
@@ -65,7 +65,7 @@ def _missing(name: str) -> str:
 
 
 def problem_of(tables: ManualTables, name: str) -> tuple[InteractionTable | None, str]:
-    """A table, or what is wrong with its file."""
+    """A table, or the problem with its file."""
     try:
         return tables.table(name), ""
     except (TableError, LookupError, OSError) as error:

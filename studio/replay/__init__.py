@@ -1,1 +1,1 @@
-"""Looks at recorded episodes step by step, and takes down what people say of them."""
+"""Shows recorded episodes step by step, and stores people's annotations."""

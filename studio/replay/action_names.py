@@ -1,7 +1,7 @@
-"""What the numbers of discrete actions mean, for environments whose makers say so.
+"""The meaning of the numbers of discrete actions, for environments that document it.
 
-Recordings hold numbers. Gymnasium's own environments say what these mean in their documentation, Atari games in the
-emulator; others' are shown as numbers.
+Recordings contain numbers. For Gymnasium's own environments the documentation defines their meaning, for Atari games
+the emulator; actions of other environments are shown as numbers.
 """
 
 import functools
@@ -17,7 +17,7 @@ _ATARI: Final = "ale_py.env.AtariEnv"
 def action_names(episode: Episode) -> tuple[str, ...]:
     """The names of an episode's discrete actions, in the order of their numbers; empty where they are unknown.
 
-    Those that the player saw, where the episode was played in a studio.
+    If the episode was played in a studio, the names that the player saw.
 
     >>> action_names(rlds_kit.open("data/cartpole").episodes[0])  # doctest: +SKIP
     ('left', 'right')
@@ -34,7 +34,7 @@ def _shown(controls: Any) -> tuple[str, ...]:
 
 
 def names_of(provenance: Mapping[str, Any]) -> tuple[str, ...]:
-    """The same, of what is known of the environment.
+    """The same, from the environment.
 
     >>> names_of({"id": "MountainCar-v0"})
     ('left', 'nothing', 'right')
@@ -47,7 +47,7 @@ def names_of(provenance: Mapping[str, Any]) -> tuple[str, ...]:
 
 @functools.lru_cache
 def _atari(game: str, is_full: bool) -> tuple[str, ...]:
-    """As the emulator reports, if it is here and has the game."""
+    """As the emulator reports, if it is installed and has the game."""
     try:
         import ale_py
         from ale_py import roms

@@ -1,4 +1,4 @@
-"""Answers of the replay to errors of recordings."""
+"""Responses of the replay to errors of recordings."""
 
 import functools
 from collections.abc import Awaitable, Callable
@@ -20,9 +20,9 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def answered(endpoint: Endpoint) -> Endpoint:
-    """Turns errors of an endpoint into answers; unexpected ones are left to the server.
+    """Turns errors of an endpoint into responses; unexpected ones are left to the server.
 
-    So are errors of accounts and of the database, which a server that has these answers.
+    So are errors of accounts and of the database; a server that has these converts them itself.
     """
 
     @functools.wraps(endpoint)

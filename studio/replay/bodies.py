@@ -1,4 +1,4 @@
-"""Reads what requests bring: bodies of JSON, and whole numbers of addresses."""
+"""Reads JSON bodies and whole numbers in URLs from requests."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ with needs("studio"):
     from starlette.requests import Request
 
 MOST_BYTES: Final = 262_144
-"""Of a body."""
+"""Maximum bytes of a body."""
 _MOST_DIGITS: Final = 19
 
 
@@ -20,7 +20,7 @@ async def json_of(request: Request) -> Any:  # JSON
     """The JSON of a request.
 
     Raises:
-      ApiError: it is none, or too long.
+      ApiError: it is not JSON, or too long.
     """
     body = b""
     async for part in request.stream():
@@ -42,7 +42,7 @@ def whole_number(given: Mapping[str, str], name: str, default: int, least: int, 
     """A number of a query or a path.
 
     Raises:
-      ApiError: it is none, or out of range.
+      ApiError: it is not a number, or out of range.
 
     >>> whole_number({"page": "3"}, "page", 0, 0, 10), whole_number({}, "page", 0, 0, 10)
     (3, 0)

@@ -1,4 +1,4 @@
-"""The episodes of a dataset by id, as a server keeps them open while others record and annotate."""
+"""The episodes of a dataset by id; a server has it open while other processes record and annotate."""
 
 import os
 import threading
@@ -16,16 +16,16 @@ from rlds_kit.remote.path import RemotePath
 from rlds_kit.studio.api.errors import ApiError
 
 LOOK_SECONDS: Final = 0.25
-"""After so long the names, sizes and times of the files are read again."""
+"""Time after which the names, sizes and times of the files are read again."""
 REFRESH_SECONDS: Final = 10.0
-"""After so long the files are, even if these are the same: the process that wrote one may have died."""
+"""Time after which the files themselves are read again, even if unchanged: a writer may have died."""
 SHARDS: Final = ".riegeli"
 WRITERS: Final = 32
-"""People who annotate at the same time; of others, every annotation is a file of its own."""
+"""Maximum number of open writers, one per person; a person whose writer was closed gets a new file."""
 
 
 class Collection:
-    """A dataset that follows its recording and its annotations. Safe to use from several threads.
+    """A dataset that is updated as it is recorded and annotated. Safe to use from several threads.
 
     Args:
       dataset: as `rlds_kit.open(path, include_open=True)` gives it.
@@ -33,14 +33,14 @@ class Collection:
 
     Attributes:
       layer: as given.
-      annotating: locked while annotations are read and others are written after that.
+      annotating: locked while annotations are read and new ones that depend on them are written.
     """
 
     def __init__(self, dataset: Dataset, layer: str = "review") -> None:
         self.layer = layer
         self.annotating = threading.Lock()
         self._lock = threading.Lock()
-        self._first = self._dataset = dataset  # what the first one read of layers is not read again
+        self._first = self._dataset = dataset  # data of layers that the first one read is not read again
         self._numbers: dict[uuid.UUID, int] = {}
         self._ids: list[uuid.UUID] = []
         self._files = _files(dataset.path)
@@ -51,14 +51,14 @@ class Collection:
 
     @property
     def dataset(self) -> Dataset:
-        """The dataset as it was a moment ago."""
+        """A recent snapshot of the dataset."""
         return self._seen()[0]
 
     def number(self, episode: uuid.UUID) -> int:
-        """Where in the dataset an episode is.
+        """The position of an episode in the dataset.
 
         Raises:
-          ApiError: it is not there.
+          ApiError: there is no such episode.
         """
         return self._find(episode)[1]
 
@@ -66,17 +66,17 @@ class Collection:
         """An episode.
 
         Raises:
-          ApiError: it is not there.
+          ApiError: there is no such episode.
         """
         dataset, number = self._find(episode)
         return dataset.episodes[number]
 
     def layers(self) -> list[Layer]:
-        """All layers, with everything that is durable by now."""
+        """All layers, with all annotations that are durable now."""
         return [self._first.layer(name) for name in self._first.layers]
 
     def labels(self) -> Mapping[uuid.UUID, set[str]]:
-        """The tags of every episode that has some, those of its steps included; none of layers that are damaged."""
+        """The tags of every episode that has some, including those of its steps; damaged layers are skipped."""
         found: dict[uuid.UUID, set[str]] = {}
         for layer in self.layers():
             for episode, labels in self._labels_of(layer).items():
@@ -86,7 +86,7 @@ class Collection:
     def say(self, layer: str, drafts: Sequence[Draft], source: str) -> None:
         """Adds annotations, all or none; they are durable when this returns.
 
-        The caller holds `annotating`.
+        The caller has locked `annotating`.
         """
         writer = self._writer(layer, source)
         try:
@@ -104,7 +104,7 @@ class Collection:
             self._writers.clear()
 
     def _seen(self, wanted: uuid.UUID | None = None) -> tuple[Dataset, dict[uuid.UUID, int]]:
-        """The dataset, and the numbers of its episodes; somebody who wants a new one does not have to wait."""
+        """The dataset, and the numbers of its episodes; the caller does not have to wait for a new snapshot."""
         with self._lock:
             is_new = wanted is not None and wanted not in self._numbers
             if is_new or time.monotonic() >= self._looked + LOOK_SECONDS:
@@ -112,13 +112,13 @@ class Collection:
                 if files != self._files or self._looked >= self._refreshed + REFRESH_SECONDS:
                     self._dataset, self._files = self._dataset.refresh(), files
                     self._count()
-                    # Of a very large dataset that takes long, and others want to be answered, too.
+                    # For a very large dataset this takes long, and other requests must not wait.
                     now = time.monotonic()
                     self._looked, self._refreshed = now + 10 * (now - self._looked), now
             return self._dataset, self._numbers
 
     def _count(self) -> None:
-        """Numbers the episodes. Those that are known keep their numbers, unless one before them was discarded."""
+        """Numbers the episodes. Known ones have the same numbers as before, unless an earlier one was discarded."""
         episodes, known = self._dataset.episodes, len(self._ids)
         if known and (len(episodes) < known or episodes[known - 1].id != self._ids[-1]):
             self._ids, self._numbers, known = [], {}, 0
@@ -157,7 +157,7 @@ class Collection:
 
 
 def _files(directory: Path) -> dict[str, tuple[int, int]] | None:
-    """Size and time of each shard; None for what is elsewhere, or gone."""
+    """Size and time of each shard; None for one that is remote or missing."""
     if isinstance(directory, RemotePath):
         return None
     try:

@@ -1,7 +1,6 @@
-"""Pictures of episodes whose observations are none: drawn again, in a process of its own for each episode.
+"""Pictures of episodes whose observations are not pictures: rendered again, in a separate process for each episode.
 
-`rlds_kit.tools.replay.drawn` makes them; what an environment does there, crashes and hangs included, harms no other
-request.
+`rlds_kit.tools.replay.drawn` makes them; a crash or a hang of an environment there harms no other request.
 """
 
 import importlib
@@ -23,13 +22,13 @@ from rlds_kit.trials.workers import process
 from rlds_kit.trials.workers.worker import watch_parent
 
 MOST_EPISODES: Final = 8
-"""Whose pictures are in memory; then those of the least recently used one are dropped."""
+"""Maximum number of episodes with pictures in memory; then those of the least recently used one are dropped."""
 MOST_BYTES: Final = 128 << 20
-"""Of the pictures of an episode; what comes after is not drawn."""
+"""Maximum bytes of the pictures of an episode; later steps are not drawn."""
 AT_ONCE: Final = 2
-"""Processes that draw."""
+"""Maximum number of drawing processes."""
 PICTURE_SECONDS: Final = 60.0
-"""For the next picture; then the process is killed."""
+"""Maximum wait for the next picture; then the process is killed."""
 
 
 class Drawings:
@@ -46,19 +45,19 @@ class Drawings:
         self._drawings: OrderedDict[uuid.UUID, _Drawing] = OrderedDict()
 
     def picture(self, directory: str, episode: uuid.UUID, step: int) -> bytes:
-        """What there was to see at a step, as PNG; returns when it is drawn.
+        """The picture of a step, as PNG; returns when it is drawn.
 
         Args:
           directory: of the dataset.
-          episode: which.
-          step: of it.
+          episode: id of the episode.
+          step: number of the step.
 
         Raises:
           ApiError: it cannot be drawn; the message gives the reason.
         """
         drawing = self._of(directory, episode)
         found = drawing.picture(step)
-        if found is None and not drawing.reason:  # the episode was being recorded then, and is longer now
+        if found is None and not drawing.reason:  # the episode was still being recorded then, and is longer now
             drawing = self._of(directory, episode, instead_of=drawing)
             found = drawing.picture(step)
         if found is None:
@@ -92,10 +91,10 @@ class Drawings:
 
 
 class _Drawing:
-    """One episode: a process that draws, and a thread that takes what it draws.
+    """One episode: a process that draws, and a thread that receives the pictures.
 
     Attributes:
-      reason: why there are no more pictures, if the end of the episode is not it.
+      reason: why there are no more pictures; "" at the end of the episode.
     """
 
     def __init__(self, places: threading.Semaphore, directory: str, episode: uuid.UUID, modules: Sequence[str]) -> None:
@@ -114,7 +113,7 @@ class _Drawing:
             return self._pictures[step] if step < len(self._pictures) else None
 
     def stop(self) -> None:
-        """Has the process ended soon."""
+        """Requests that the process ends soon."""
         self._end("others are shown; request it again")
 
     def join(self) -> None:
@@ -136,7 +135,7 @@ class _Drawing:
                 pipe.close()
 
     def _take_all(self, pipe: "Connection[Any, Any]") -> str:
-        """Takes pictures until there are no more; returns why, unless it is the end of the episode."""
+        """Receives pictures until there are no more; returns the reason, unless it is the end of the episode."""
         heard = time.monotonic()
         while not self._is_over:
             if not pipe.poll(0.25):
@@ -166,10 +165,10 @@ class _Drawing:
 
 
 def draw(pipe: "Connection[Any, Any]", directory: str, episode: str, modules: Sequence[str]) -> None:
-    """Draws an episode in a process of its own.
+    """Draws an episode in a separate process.
 
     Args:
-      pipe: takes the pictures as PNG, and at the end a text: why there are no more, or nothing.
+      pipe: receives the pictures as PNG, and at the end a text: why there are no more, or "".
       directory: of the dataset.
       episode: its id.
       modules: to import first.

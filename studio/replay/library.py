@@ -14,7 +14,7 @@ with needs("studio"):
 
 
 class Deed(enum.Enum):
-    """What somebody wants to do with an episode."""
+    """What a person requests to do with an episode."""
 
     SEE = "see"
     ANNOTATE = "annotate"
@@ -22,14 +22,14 @@ class Deed(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Somebody may do what they want with an episode.
+    """The result of a successful check: the person may do this with the episode.
 
     Attributes:
       collection: that has it.
-      source: who it is, as annotations say: never a name or an address that others may not know.
-      can_annotate: whether they may annotate it.
-      can_retract_all: whether they may take back annotations of others, too.
-      is_listed: whether they may see the other episodes of the collection.
+      source: the person, as named in annotations: never a name or an address that others may not know.
+      can_annotate: whether the person may annotate it.
+      can_retract_all: whether the person may retract annotations of others, too.
+      is_listed: whether the person may see the other episodes of the collection.
     """
 
     collection: Collection
@@ -43,11 +43,11 @@ class Library(Protocol):
     """The episodes of a server."""
 
     async def admit(self, connection: HTTPConnection, deed: Deed, episode: uuid.UUID) -> Admitted:
-        """Lets somebody do something with an episode.
+        """Checks that the person of a request may do something with an episode.
 
         Raises:
-          RldsKitError: there is no such episode, or they may not.
+          RldsKitError: there is no such episode, or the person may not do this.
         """
 
     async def annotated(self, episode: uuid.UUID, labels: Sequence[str]) -> None:
-        """An episode has these labels now, those of its steps included."""
+        """Called when the labels of an episode have changed; `labels` includes those of its steps."""

@@ -1,7 +1,7 @@
-"""Which arrays are pictures, and their frames as a browser shows them.
+"""Finds arrays that are pictures, and makes frames that a browser can show.
 
-An array does not tell what its axes mean; shapes do. Four channels are taken as four grey frames, one after the
-other: in recordings of agents that is what they are.
+An array does not define its axes; they are derived from the shape. Four channels are shown as four successive grey
+frames, as recordings of agents have them.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 COLOR_SIDE: Final = 8
-"""Pixels that a picture with channels is high and wide at least."""
+"""Minimum height and width, in pixels, of a picture with channels."""
 GRAY_SIDE: Final = 16
 MOST_FRAMES: Final = 16
 CHANNELS: Final = {1, 3}
@@ -23,8 +23,8 @@ class Frames:
 
     Attributes:
       pixels: `[frames, height, width]` or `[frames, height, width, 3]`, of the array's dtype.
-      low: what is shown as black.
-      high: what is shown as white.
+      low: the value that is shown as black.
+      high: the value that is shown as white.
     """
 
     pixels: np.ndarray
@@ -33,7 +33,7 @@ class Frames:
 
     @property
     def is_exact(self) -> bool:
-        """Whether what is shown is what was recorded, number by number."""
+        """Whether the shown numbers are exactly the recorded ones."""
         return self.pixels.dtype == np.bool_ or (
             self.pixels.dtype.kind in "iu" and (self.low, self.high) == (0, _WHITE)
         )
@@ -55,7 +55,7 @@ class Frames:
 
 
 def frames_of(array: Any) -> Frames | None:
-    """The pictures in a value; None if it is none.
+    """The pictures in a value; None if it is not a picture.
 
     >>> frames_of(np.zeros((84, 84, 4), np.uint8)).pixels.shape
     (4, 84, 84)

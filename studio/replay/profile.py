@@ -1,4 +1,4 @@
-"""The reward profile of an episode: what each step brought, and the sum until then."""
+"""The reward profile of an episode: the reward of each step, and the sum so far."""
 
 import contextlib
 from collections.abc import Mapping
@@ -11,18 +11,18 @@ from rlds_kit.episode.episode import Episode
 from rlds_kit.studio.json_numbers import number
 
 MOST_POINTS: Final = 4000
-"""More steps than these are not drawn one by one."""
+"""Maximum number of steps that are drawn one by one."""
 MOST_SERIES: Final = 16
-"""Of a reward of many parts, those that are shown."""
+"""Maximum number of shown series of a reward with many parts."""
 
 Series = dict[str, np.ndarray]
 """`[length]` float64 by name; the name of a reward that is one number is empty."""
 
 
 def series(episode: Episode) -> Series:
-    """The rewards of each step; of several agents, or of a reward of several numbers, one series each.
+    """The rewards of each step; one series for each agent, or for each number of a reward.
 
-    A reward that is None, undefined, or no number counts as 0; NaN and infinity stay.
+    A reward that is None, undefined, or not a number counts as 0; NaN and infinity are not changed.
     """
     found: Series = {}
     if episode.length:
@@ -35,10 +35,10 @@ def profile(episode: Episode, first: int = 0, end: int | None = None, points: in
     """The rewards of some steps as JSON; see `routes` for what is in it.
 
     Args:
-      episode: of which.
-      first: step.
-      end: one past the last step; None: that of the episode.
-      points: if there are more steps, about so many are chosen.
+      episode: the episode.
+      first: number of the first step.
+      end: one past the last step; None: the end of the episode.
+      points: if there are more steps, about this many are selected.
 
     >>> profile(rlds_kit.open("data/pong").episodes[0])["steps"]  # doctest: +SKIP
     [0, 1, 2]
@@ -58,7 +58,7 @@ def profile(episode: Episode, first: int = 0, end: int | None = None, points: in
 
 
 def episode_return(episode: Episode) -> float:
-    """The sum of all rewards, of all agents; those that are not finite are left out."""
+    """The sum of all finite rewards of all agents."""
     with np.errstate(over="ignore"):  # then it is infinite
         return float(sum(_finite(values).sum() for values in series(episode).values()))
 
@@ -76,14 +76,14 @@ def _series(name: str, values: np.ndarray, steps: np.ndarray) -> dict[str, Any]:
 
 
 def _chosen(shown: Mapping[str, np.ndarray], first: int, end: int, points: int) -> np.ndarray:
-    """The first and the last step, and of each stretch those with the least and the greatest rewards of each series."""
+    """The first and the last step, and in each section the steps with the least and greatest reward of each series."""
     if end - first <= points:
         return np.arange(first, end)
     stretches = max(1, points // (2 * len(shown)))
     edges = np.linspace(first, end, stretches + 1).astype(np.int64)
     picked = {first, end - 1}
     for values in shown.values():
-        sortable = np.where(np.isnan(values), np.inf, values)  # a NaN is to be seen, too
+        sortable = np.where(np.isnan(values), np.inf, values)  # a NaN must be visible, too
         for begin, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             if begin < stop:
                 part = sortable[begin:stop]
@@ -111,7 +111,7 @@ def _collect(stacked: Any, name: str, found: Series, length: int) -> None:
 
 
 def _collect_objects(values: np.ndarray, name: str, found: Series) -> None:
-    """Rewards that have no common type: some are None, or dicts of the agents that are there."""
+    """Rewards without a common type: some are None, or dicts of the current agents."""
     for step, value in enumerate(values):
         parts = value.items() if isinstance(value, dict) else [("", value)]
         for key, part in parts:

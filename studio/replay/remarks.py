@@ -1,4 +1,4 @@
-"""Tags, notes, rewards and returns of an episode: what a page shows of them, and adding and taking back."""
+"""Tags, notes, rewards and returns of an episode: listed for a page, added, and retracted."""
 
 import math
 import uuid
@@ -23,7 +23,7 @@ _KEYS: Final = {"v", "kind", "text", "value", "steps", "confidence", "replaces"}
 
 
 def remarks(collection: Collection, episode: uuid.UUID) -> dict[str, Any]:
-    """What counts of an episode's annotations, in order of time, and what of them could not be read."""
+    """The valid annotations of an episode, in order of time, and problems with reading them."""
     found, problems = _said(collection, collection.episode(episode))
     ordered = sorted(found.values(), key=lambda pair: pair[0].order)
     shown = [_json(each, layer) for each, layer in ordered if _is_shown(each)]
@@ -31,20 +31,20 @@ def remarks(collection: Collection, episode: uuid.UUID) -> dict[str, Any]:
 
 
 def labels_of(found: Mapping[str, Any]) -> list[str]:
-    """The labels among what `remarks` gives."""
+    """The labels in the result of `remarks`."""
     return sorted({each["value"] for each in found["annotations"] if each["kind"] == Kind.TAG.value})
 
 
 def add(admitted: Admitted, episode: uuid.UUID, body: Any) -> None:
-    """Adds an annotation, and takes back the one that it replaces.
+    """Adds an annotation, and retracts the one that it replaces.
 
     Args:
-      admitted: decides that, and knows where the episode is.
-      episode: what it is about.
+      admitted: the person's rights, and where the episode is.
+      episode: id of the annotated episode.
       body: the body of the request, see `routes`.
 
     Raises:
-      ApiError: that makes no sense, the tag is there already, or the one that it replaces is somebody else's.
+      ApiError: it is invalid, the tag exists already, or the annotation that it replaces is another person's.
     """
     collection = admitted.collection
     about = collection.episode(episode)
@@ -68,7 +68,7 @@ def take_back(admitted: Admitted, episode: uuid.UUID, annotation: str) -> None:
     """Retracts an annotation of an episode.
 
     Raises:
-      ApiError: there is none, it was taken back before, or it is somebody else's.
+      ApiError: there is none, it is already retracted, or it is another person's.
     """
     collection = admitted.collection
     with collection.annotating:
@@ -78,7 +78,7 @@ def take_back(admitted: Admitted, episode: uuid.UUID, annotation: str) -> None:
 
 
 def tag_all(admitted: Iterable[tuple[Admitted, uuid.UUID]], label: str) -> set[uuid.UUID]:
-    """Gives whole episodes a tag; returns those that did not have it. Of each dataset all get it, or none.
+    """Adds a tag to whole episodes; returns those that did not have it. For each dataset this is all or nothing.
 
     Raises:
       ApiError: there is no such episode.
@@ -99,7 +99,7 @@ def tag_all(admitted: Iterable[tuple[Admitted, uuid.UUID]], label: str) -> set[u
 
 
 def checked_label(text: Any) -> str:
-    """The label of a tag, without blanks around it.
+    """The label of a tag, without surrounding blanks.
 
     Raises:
       ApiError: it is none.
@@ -114,7 +114,7 @@ def checked_label(text: Any) -> str:
 
 
 def _said(collection: Collection, episode: Episode) -> tuple[dict[uuid.UUID, tuple[Annotation, str]], list[str]]:
-    """What counts, by id, with the layer it is in; and what is wrong with layers."""
+    """The valid annotations by id, each with its layer; and problems with layers."""
     found: dict[uuid.UUID, tuple[Annotation, str]] = {}
     problems = []
     for layer in collection.layers():
@@ -126,7 +126,7 @@ def _said(collection: Collection, episode: Episode) -> tuple[dict[uuid.UUID, tup
 
 
 def _is_shown(annotation: Annotation) -> bool:
-    """Amendments of other fields than the reward are what `as_amended` shows."""
+    """Of amendments, only those of the reward are listed; `as_amended` shows the others."""
     is_plain = annotation.kind in {Kind.TAG, Kind.NOTE, Kind.RETURN}
     return is_plain or (annotation.kind is Kind.FIELD and annotation.field == REWARD)
 
@@ -190,7 +190,7 @@ def _steps(episode: Episode, given: Any) -> range | None:
 
 
 def _acted(episode: Episode, steps: range | None) -> range:
-    """Steps that can be rewarded."""
+    """Steps that can have a reward."""
     if steps is None:
         raise _bad("expected [first, end]: a reward is of steps; write a return for the whole episode", "steps")
     if episode.is_last(steps.stop - 1):
@@ -226,14 +226,14 @@ def _covers(there: range | None, wanted: range | None) -> bool:
 def _own(
     admitted: Admitted, found: Mapping[uuid.UUID, tuple[Annotation, str]], annotation: Any
 ) -> tuple[Annotation, str]:
-    """An annotation that somebody may take back, and its layer."""
+    """An annotation that the person may retract, and its layer."""
     for each, layer in found.values():
         if str(each.id) == annotation:
             if each.source == admitted.source or admitted.can_retract_all:
                 return each, layer
             message = f"{each.source} wrote this; only they, or the maker of the study, can take it back"
             raise ApiError(403, "forbidden", message, "annotation")
-    message = f"there is no annotation {str(annotation)[:40]}; somebody may have taken it back"
+    message = f"there is no annotation {str(annotation)[:40]}; it may have been retracted"
     raise ApiError(404, "no_annotation", message, "annotation")
 
 
@@ -256,6 +256,6 @@ def _json(annotation: Annotation, layer: str) -> dict[str, Any]:
 
 
 def _amount(value: Any) -> Any:  # JSON
-    """A number; of one for each step, their mean."""
+    """A number as it is; of one number for each step, their mean."""
     array = np.asarray(value)
     return number(float(array.mean())) if array.dtype.kind in "biuf" and array.size else str(value)

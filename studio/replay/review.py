@@ -23,23 +23,23 @@ with needs("studio"):
 
 log = logging.getLogger(__name__)
 UPDATE_SECONDS: Final = 1.0
-"""Changes by this server are sent at once; those by other processes after so long."""
+"""Changes by this server are sent at once; those by other processes after this time."""
 SEND_SECONDS: Final = 10.0
-"""A page that takes no message for so long is closed; it connects again and gets the latest."""
+"""A page that receives no message for this time is closed; it connects again and gets the latest."""
 
 Admit = Callable[[], Awaitable[object]]
 
 
 @dataclass(eq=False, slots=True)
 class _Page:
-    """An open page, what lets it in, and the latest messages that it got, by type."""
+    """An open page, its access check, and the latest messages sent to it, by type."""
 
     socket: WebSocket
     admit: Admit
     sent: dict[str, str] = field(default_factory=dict)
 
     async def send(self, messages: dict[str, str]) -> None:
-        """Sends what is new, if its person may still see it."""
+        """Sends new messages, if its person may still see the episode."""
         news = {kind: text for kind, text in messages.items() if self.sent.get(kind) != text}
         if news:
             await self.admit()
@@ -59,7 +59,7 @@ class _Group:
     task: asyncio.Task[None] | None = None
 
     async def update(self) -> None:
-        """Sends all pages what has changed; one that takes no messages is closed."""
+        """Sends changes to all pages; one that does not receive messages is closed."""
         async with self.lock:
             messages = await run_in_threadpool(_messages, self.collection, self.episode)
             await asyncio.gather(*(self._send(page, messages) for page in list(self.pages)))
@@ -73,7 +73,7 @@ class _Group:
                 await page.socket.close()
 
     async def watch(self) -> None:
-        """Updates the pages again and again."""
+        """Updates the pages periodically."""
         while True:
             await asyncio.sleep(UPDATE_SECONDS)
             try:
@@ -94,8 +94,8 @@ class Review:
         Args:
           socket: accepted.
           collection: that has the episode.
-          episode: which.
-          admit: called before the page is sent something new; raises if its person may not see it any more.
+          episode: id of the episode.
+          admit: called before each new message to the page; raises if its person may not see the episode any more.
         """
         group = self._groups.setdefault(episode, _Group(collection, episode))
         page = _Page(socket, admit)
@@ -115,7 +115,7 @@ class Review:
                 group.task.cancel()
 
     async def notify(self, episode: uuid.UUID) -> None:
-        """Sends every page of an episode what has changed."""
+        """Sends changes to every page of an episode."""
         group = self._groups.get(episode)
         if group is not None:
             await group.update()
@@ -132,7 +132,7 @@ class Review:
 
 
 def _messages(collection: Collection, number: uuid.UUID) -> dict[str, str]:
-    """All messages for a page; each has the whole state, so that a lost one does no harm."""
+    """All messages for a page; each has the whole state, so that a lost one does not matter."""
     episode = collection.episode(number)
     parts = {
         "length": {"length": episode.length, "end": ending(episode)},

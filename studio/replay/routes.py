@@ -1,41 +1,41 @@
-"""The requests of the replay, as `rlds-kit view` and the studio answer them.
+"""The requests of the replay, for `rlds-kit view` and the studio.
 
 Answers are JSON with `"v": 1`, errors `{"v": 1, "error": {"code", "message", "where"}}`. An episode is named by its
 UUID, with or without hyphens. Steps count from 0; a span of steps is `[first, end]`, and `end` is not in it.
 
 | request | answer |
 |---|---|
-| GET /api/replay/{episode} | what is shown once, see below |
+| GET /api/replay/{episode} | the data of a whole episode, see below |
 | GET /api/replay/{episode}/profile | `?first=&end=&points=`: the reward profile of some steps, see below |
 | GET /api/replay/{episode}/step/{n} | the values of a step, see below |
 | GET /api/replay/{episode}/image/{n} | `?field=observation/camera&frame=0`: a PNG |
-| GET /api/replay/{episode}/drawn/{n} | a PNG of what there was to see, drawn again where no picture was recorded |
+| GET /api/replay/{episode}/drawn/{n} | a PNG of the picture, drawn again if no picture was recorded |
 | GET /api/replay/{episode}/array/{n} | `?field=observation`: an array as it was recorded, as NPY |
 | GET /api/replay/{episode}/annotations | `{"annotations": [...], "problems": [...]}` |
-| POST /api/replay/{episode}/annotations | adds one; 201, and all of them |
-| DELETE /api/replay/{episode}/annotations/{id} | takes one back; all that are left |
+| POST /api/replay/{episode}/annotations | adds one; 201; returns all of them |
+| DELETE /api/replay/{episode}/annotations/{id} | retracts one; returns all remaining ones |
 | POST /api/annotations | `{"episodes": [id, ...], "text"}`: a tag for many episodes; `{"added": 3, "had": 1}` |
-| WebSocket /ws/review?episode={episode} | the annotations and the length of the episode, as they change |
+| WebSocket /ws/review?episode={episode} | the annotations and the length of the episode, and each change of them |
 
 **An episode**: `id`, `number` and `count` (in the dataset; null in the studio), `before` and `after` (ids of
 neighbours or null), `length`, `end` ("terminated", "truncated", "interrupted", "incomplete", "open", "damaged"),
 `started` (ISO 8601), `rate` (steps a second), `fields` (`[{"name", "kind"}]`, kinds as of values), `spec`, `about`
 (values of `metadata`, `run_metadata`, `provenance`, `seed`, `options`), `action_names` (of discrete actions, or
-empty), `profile`, `annotations`, `problems` (texts: what could not be read), `source` (who one is), `can_annotate`,
-`can_retract_all` (else only one's own annotations),
-`can_be_drawn` (whether pictures can be drawn again, as far as that is known before).
+empty), `profile`, `annotations`, `problems` (texts: what could not be read), `source` (of the person's annotations),
+`can_annotate`, `can_retract_all` (else only the person's own annotations), `can_be_drawn` (whether pictures can
+probably be drawn again).
 
 **A profile**: `{"first", "end", "is_exact", "steps": [...], "series": [{"name", "rewards": [...], "sums": [...],
-"total", "not_finite"}]}`. `steps` are the numbers of the steps that are given; all of them if `is_exact`, else those
-with the least and the greatest rewards, so a spike is always there. `sums` are of all steps from 0 to there. A reward
-that is one number has the name ""; agents, and parts of a reward, have a series each. Rewards that are undefined or
-None are 0; "nan" and "inf" are text, and are left out of sums.
+"total", "not_finite"}]}`. `steps` are the numbers of the selected steps; all of them if `is_exact`, else those with the
+least and the greatest rewards, so that spikes are included. `sums` are the sums from step 0 to each of these steps. A
+reward that is one number has the name ""; agents, and parts of a reward, have a series each. Rewards that are undefined
+or None are 0; "nan" and "inf" are text, and are left out of sums.
 
 **A step**: `{"step", "flags": ["is_first", ...], "fields": [{"name", "defined", "value"}], "people": [{"seat",
 "driver", "keys": {"ArrowUp": 1.0}, "shown_frame", "is_default"}], "boxes": [{"slot", "category", "x", "y", "width",
-"height"}]}`. `people` is who acted in this step, empty where nobody recorded it; `shown_frame` is the step that was on
+"height"}]}`. `people` is who acted in this step, empty if that was not recorded; `shown_frame` is the step that was on
 the screen when the keys last changed, or null. `boxes` are of objects that a layer has in its field `objects`, in
-pixels of a screen of 160 x 210. A field that is not `defined` stands for nothing: on the last step there was no action.
+pixels of a screen of 160 x 210. A field that is not `defined` has no meaning: on the last step there was no action.
 
 **A value** has a `kind`:
 
@@ -48,20 +48,20 @@ pixels of a screen of 160 x 210. A field that is not `defined` stands for nothin
 | bytes | `size`, `hex` (the beginning) |
 | dict | `size`, `items`: `[[key, value], ...]` |
 | list, tuple | `size`, `items` |
-| none, cut | nothing; "cut" stands for what is too much to show |
+| none, cut | nothing; "cut" replaces data that is too large to show |
 | other | `text` |
 
-Numbers that a browser cannot hold exactly, infinity and NaN are text.
+Numbers that a browser cannot represent exactly, infinity and NaN are text.
 
 **An annotation**: `{"id", "kind": "tag" | "note" | "reward" | "return", "steps": null | [first, end], "value",
-"source", "confidence", "layer", "time_ms"}`. `steps` is null where it is of the whole episode. To add one: `{"kind",
-"text"}` for a tag or a note, `{"kind", "value"}` for a reward or a return; and, as one likes, `"steps"`,
-`"confidence"`, `"replaces"` (the id of one that is taken back with the same deed). A reward needs `steps`. A tag that
-is there already is refused with code "duplicate" (409).
+"source", "confidence", "layer", "time_ms"}`. `steps` is null if it is about the whole episode. To add one: `{"kind",
+"text"}` for a tag or a note, `{"kind", "value"}` for a reward or a return; and optionally `"steps"`, `"confidence"`,
+`"replaces"` (the id of an annotation that is retracted in the same request). A reward needs `steps`. A tag that exists
+already is refused with code "duplicate" (409).
 
 **The socket** sends `{"v": 1, "type": "annotations", "annotations", "problems"}` and `{"v": 1, "type": "length",
-"length", "end"}`, each at once and then when it changes. Its own messages are ignored. It is closed with code
-4403 where it may not be opened.
+"length", "end"}`, each first at the start and then after each change. Messages of the client are ignored. It is closed
+with code 4403 if the client may not open it.
 """
 
 import asyncio
@@ -92,18 +92,18 @@ with needs("studio"):
 _CACHED: Final = {"Cache-Control": "private, max-age=3600", "X-Content-Type-Options": "nosniff"}
 """A recorded step never changes."""
 REFUSED: Final = 4403
-"""Code with which a WebSocket is closed that may not be opened; no 4xxx code is registered (RFC 6455, 7.4.2)."""
+"""Code for closing a WebSocket that may not be opened; no 4xxx code is registered (RFC 6455, 7.4.2)."""
 MOST_AT_ONCE: Final = 1000
-"""Episodes that get a tag together."""
+"""Maximum number of episodes that get a tag in one request."""
 
 
 def replay_routes(library: Library, review: Review, drawings: Drawings) -> Sequence[BaseRoute]:
-    """The routes of the replay, for any server that knows where episodes are and who may do what.
+    """The routes of the replay, for any server that implements `Library`.
 
     Args:
       library: where episodes are, and who may see and annotate them.
       review: pages that are notified of annotations; the server calls its `close` at the end.
-      drawings: what is drawn again; likewise.
+      drawings: makes pictures that are drawn again; likewise.
     """
     replay = _Replay(library, review, drawings)
     base = "/api/replay/{episode:uuid}"
@@ -123,11 +123,11 @@ def replay_routes(library: Library, review: Review, drawings: Drawings) -> Seque
 
 
 class _Replay:
-    """The endpoints. What reads a disk runs in a thread."""
+    """The endpoints. Functions that read a disk run in a thread."""
 
     def __init__(self, library: Library, review: Review, drawings: Drawings) -> None:
         self._library, self._review, self._drawings = library, review, drawings
-        self._noting = asyncio.Lock()  # or the library could be notified of an older state last
+        self._noting = asyncio.Lock()  # else the last notification could have an older state
 
     async def facts(self, request: Request) -> Response:
         found, episode = await self._open(request, Deed.SEE)
@@ -214,7 +214,7 @@ class _Replay:
 
 
 def _step(request: Request) -> int:
-    """The step in the path: any number, for whether there is such a step the episode says."""
+    """The step in the path: any number, because only the episode knows which steps it has."""
     return whole_number(request.path_params, "step", 0, 0, 2**63)
 
 

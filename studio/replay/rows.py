@@ -1,4 +1,4 @@
-"""What the table of episodes shows of each: made once, and read only as far as it is needed."""
+"""The rows of the table of episodes: made once, from only the data that they need."""
 
 import threading
 import uuid
@@ -16,20 +16,20 @@ from rlds_kit.studio.json_numbers import number as json_number
 from rlds_kit.studio.replay.profile import episode_return
 
 KNOWN: Final = 200_000
-"""It is cached for so many episodes; then it is read anew."""
+"""Maximum number of cached episodes; then the cache is cleared."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """When an episode was recorded, and in what; empty where that is damaged."""
+    """When and in which environment an episode was recorded; empty if that is damaged."""
 
     started: str = ""
     environment: str = ""
 
 
 class Rows:
-    """Reads what is known of episodes, each thing once. Safe to use from several threads."""
+    """Reads data of episodes and caches it. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -38,16 +38,16 @@ class Rows:
         self._seconds: dict[tuple[uuid.UUID, int], tuple[float | None]] = {}
 
     def origin(self, episode: Episode) -> Origin:
-        """Where it comes from."""
+        """Its origin."""
         return self._cached(self._origins, episode.id, lambda: _origin(episode))
 
     def total(self, episode: Episode) -> float:
-        """The sum of its rewards by now; 0 where they are damaged."""
+        """The sum of its rewards so far; 0 if they are damaged."""
         key = episode.id, episode.length
         return self._cached(self._returns, key, lambda: _unless_damaged(lambda: episode_return(episode), 0.0))
 
     def seconds(self, episode: Episode) -> float | None:
-        """How long it took by now; None where that is damaged or not known."""
+        """Its duration so far; None if that is damaged or unknown."""
         key = episode.id, episode.length
         return self._cached(self._seconds, key, lambda: (_unless_damaged(lambda: duration(episode), None),))[0]
 
@@ -86,7 +86,7 @@ def ending(episode: Episode) -> str:
 
 
 def duration(episode: Episode) -> float | None:
-    """Seconds between the first and the last step, where their times were recorded."""
+    """Seconds between the first and the last step, if their times were recorded."""
     if episode.length < 2:
         return None
     first, last = _time(episode[:1]), _time(episode[-1:])

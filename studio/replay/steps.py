@@ -1,4 +1,4 @@
-"""What a page requests of an episode: a summary, one step, one picture, one array."""
+"""The data of an episode for a page: a summary, one step, one picture, one array."""
 
 import io
 import uuid
@@ -34,7 +34,7 @@ _FACTS: Final = ("driver", "keys", "shown_frame", "is_default")
 
 
 def episode_facts(admitted: Admitted, wanted: uuid.UUID) -> dict[str, Any]:
-    """What is shown once for an episode; see `routes` for what is in it.
+    """The data of a whole episode; see `routes` for its content.
 
     Raises:
       ApiError: there is no such episode.
@@ -66,7 +66,7 @@ def episode_facts(admitted: Admitted, wanted: uuid.UUID) -> dict[str, Any]:
 
 
 def rate(episode: Episode) -> float:
-    """Steps a second while it was recorded, as metadata or clocks say."""
+    """Steps per second while it was recorded, from the metadata or the clocks."""
     known = known_rate(episode.metadata | episode.run_metadata, {})
     seconds = duration(episode)
     if known is not None:
@@ -97,7 +97,7 @@ def step_values(collection: Collection, wanted: uuid.UUID, step: int) -> dict[st
 
 
 def step_picture(collection: Collection, wanted: uuid.UUID, step: int, place: str, frame: int) -> bytes:
-    """A PNG of what stands at a place of a step; exact where the picture is of whole numbers from 0 to 255.
+    """A PNG of the value at a place of a step; exact if the picture has whole numbers from 0 to 255.
 
     Raises:
       ApiError: there is no such episode or step, or no picture there.
@@ -109,7 +109,7 @@ def step_picture(collection: Collection, wanted: uuid.UUID, step: int, place: st
 
 
 def step_array(collection: Collection, wanted: uuid.UUID, step: int, place: str) -> bytes:
-    """What stands at a place of a step as NPY, bit for bit.
+    """The array at a place of a step as NPY, bit for bit.
 
     Raises:
       ApiError: there is no such episode or step, or no array there.
@@ -150,7 +150,7 @@ def _fields(episode: Episode) -> list[dict[str, str]]:
 
 
 def _people(play: Any) -> list[dict[str, Any]]:
-    """Who acted, as the studio records it; nothing of what others call by the same name."""
+    """Who acted, as the studio records it; fields of the same name from other recorders are ignored."""
     seats = play.get("seats") if isinstance(play, Mapping) else None
     found = seats.items() if isinstance(seats, Mapping) else ()
     return [
@@ -175,7 +175,7 @@ def _neighbours(collection: Collection, wanted: uuid.UUID, *, is_listed: bool) -
 
 
 def _tried(read: Any, default: Any, problems: list[str]) -> Any:
-    """What can be read; damage is reported, and hides nothing else."""
+    """What `read` returns; if the data is damaged, the default, and the damage is added to `problems`."""
     try:
         return read()
     except (DamagedError, RiegeliError) as error:

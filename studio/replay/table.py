@@ -12,7 +12,7 @@ from rlds_kit.studio.replay.collection import Collection
 from rlds_kit.studio.replay.rows import Rows, ending
 
 MOST_ROWS: Final = 200
-"""On a page."""
+"""Maximum rows of a page."""
 _FILTERS: Final = ("tag", "end", "text", "shortest", "longest")
 _QUERY: Final = {*_FILTERS, "page", "size", "sort", "order"}
 Numbered = tuple[int, Episode]
@@ -34,7 +34,7 @@ class Table:
         }
 
     def page(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """A page of those episodes that filters leave, as JSON.
+        """A page of the episodes that match the filters, as JSON.
 
         Args:
           query: `page` from 0, `size` (at most 200), `sort` (number, length, end, return, seconds, started,
@@ -43,10 +43,10 @@ class Table:
 
         Returns:
           `episodes` (of each `number`, `id`, `length`, `end`, `started`, `environment`, `return`, `seconds`, `tags`),
-          `total` (that filters leave), `all`, `page`, `size`, and `tags` (all labels there are).
+          `total` (that match the filters), `all`, `page`, `size`, and `tags` (all labels in the collection).
 
         Raises:
-          ApiError: one of these is not as it should be.
+          ApiError: one of these is invalid.
         """
         _require_known(query)
         size, page = whole_number(query, "size", 50, 1, MOST_ROWS), whole_number(query, "page", 0, 0, 2**31)
@@ -70,7 +70,7 @@ class Table:
         }
 
     def _fits(self, episode: Episode, wanted: "_Wanted", tags: set[str]) -> bool:
-        """Whether all filters leave an episode; those that take reading come last."""
+        """Whether an episode matches all filters; those that read data come last."""
         return (
             wanted.shortest <= episode.length <= wanted.longest
             and (not wanted.tag or wanted.tag in tags)
@@ -85,7 +85,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """The filters; empty ones leave everything."""
+    """The filters; empty ones match everything."""
 
     tag: str
     end: str
@@ -111,7 +111,7 @@ def _require_known(query: Mapping[str, str]) -> None:
 
 
 def _one_of(query: Mapping[str, str], name: str, known: Any) -> str:
-    """One of some words; the first is meant where none is given."""
+    """One of the allowed words; the first is the default."""
     words = tuple(known)
     given = query.get(name) or words[0]
     if given not in words:

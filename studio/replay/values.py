@@ -14,15 +14,15 @@ from rlds_kit.studio.json_numbers import number, numbers
 from rlds_kit.studio.replay.pictures import Frames, frames_of
 
 MOST_NUMBERS: Final = 4096
-"""Of a larger array the first ones are shown, with least, greatest and mean."""
+"""Maximum numbers of an array; of a larger one the first are shown, with least, greatest and mean."""
 FIRST_NUMBERS: Final = 256
 MOST_TEXT: Final = 20_000
 MOST_BYTES: Final = 1024
 _MOST_DIGITS: Final = 12
 MOST_ITEMS: Final = 2000
-"""Of a dict, list or tuple."""
+"""Maximum items of a dict, list or tuple."""
 MOST_VALUES: Final = 10_000
-"""Of a whole nest."""
+"""Maximum values of a whole nest."""
 
 
 def shown(value: Any, place: str | None = "") -> dict[str, Any]:
@@ -30,7 +30,7 @@ def shown(value: Any, place: str | None = "") -> dict[str, Any]:
 
     Args:
       value: as it was recorded.
-      place: where it stands; None where it cannot be requested, and then no image is made of it.
+      place: where it is in the step; None if it cannot be requested, and then it is never shown as an image.
 
     >>> shown(np.float32(0.5))
     {'kind': 'number', 'type': 'float32', 'value': 0.5}
@@ -41,13 +41,13 @@ def shown(value: Any, place: str | None = "") -> dict[str, Any]:
 
 
 class _Shown:
-    """Makes JSON of a value, as long as there is room for more."""
+    """Makes JSON of a value, up to a limit of size."""
 
     def __init__(self) -> None:
         self._left = MOST_VALUES
 
     def value(self, value: Any, place: str | None) -> dict[str, Any]:
-        """A value, or what stands for one that is too much."""
+        """A value, or a placeholder for one that is too large."""
         self._left -= 1
         if self._left < 0:
             return {"kind": "cut"}
@@ -75,10 +75,10 @@ class _Shown:
 
 
 def at(value: Any, place: str) -> Any:
-    """What stands at a place.
+    """The value at a place.
 
     Raises:
-      LookupError: nothing does.
+      LookupError: there is none.
 
     >>> at({"a/b": [5, 6]}, "a~1b/1")
     6
@@ -95,7 +95,7 @@ def at(value: Any, place: str) -> Any:
 
 
 def below(place: str | None, key: Any) -> str | None:
-    """The place of a part; None where a key is no text.
+    """The place of a part; None if a key is not text.
 
     >>> below("observation", "left/right")
     'observation/left~1right'

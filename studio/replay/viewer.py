@@ -38,14 +38,14 @@ SAFE: Final = {"GET", "HEAD"}
 
 
 class Local:
-    """Lets in who has the token, from a page of this server only.
+    """Admits requests with the token, and only from pages of this server.
 
-    The link that is printed has the token; the first answer turns it into a cookie, whose name has the port, for
-    cookies know no ports. Names of hosts are checked, or another site could point its own name here (DNS rebinding); so
-    is the origin of everything that writes.
+    The printed link has the token; the first response sets it as a cookie, whose name has the port, because cookies do
+    not distinguish ports. Host names are checked, or another site could point its own name here (DNS rebinding); so is
+    the origin of every request that writes.
 
     Args:
-      app: what is behind.
+      app: the application behind it.
       token: the secret.
       port: where the server listens.
     """
@@ -86,7 +86,7 @@ class Local:
         return any(hmac.compare_digest(each.encode(), self._token.encode()) for each in given if each)
 
     def _with_cookie(self, scope: Scope, send: Send) -> Send:
-        """Sets the cookie where the link was opened."""
+        """Sets the cookie when the link is opened."""
         if scope["type"] != "http" or scope["path"] != "/" or not self._has_token(HTTPConnection(scope)):
             return send
 
@@ -100,17 +100,17 @@ class Local:
 
 
 class OneDataset:
-    """A library of one collection, in which everybody who is admitted may do everything. A `Library`."""
+    """A `Library` of one collection, in which every admitted user may do everything."""
 
     def __init__(self, collection: Collection, source: str) -> None:
         self._admitted = Admitted(collection, source, can_retract_all=True, is_listed=True)
 
     async def admit(self, _connection: HTTPConnection, _deed: Deed, _episode: uuid.UUID) -> Admitted:
-        """Lets everybody in; which episodes there are the collection says."""
+        """Admits every request; the collection reports unknown episodes."""
         return self._admitted
 
     async def annotated(self, _episode: uuid.UUID, _labels: Sequence[str]) -> None:
-        """The table reads labels itself."""
+        """Does nothing: the table reads labels itself."""
 
 
 def application(collection: Collection, source: str, token: str, port: int) -> Starlette:
@@ -121,8 +121,8 @@ def application(collection: Collection, source: str, token: str, port: int) -> S
 
     Args:
       collection: that is shown.
-      source: whose annotations are made.
-      token: who has it may see and annotate everything.
+      source: the source of new annotations.
+      token: a user who has it may see and annotate everything.
       port: where it will listen.
     """
     table, review, drawings = Table(collection), Review(), Drawings()
@@ -165,14 +165,14 @@ class Viewer:
 
     Args:
       collection: that is shown.
-      source: whose annotations are made.
+      source: the source of new annotations.
       port: where to listen; 0: any free one.
 
     Raises:
-      OSError: the port is taken.
+      OSError: the port is in use.
 
     Attributes:
-      url: what to open.
+      url: the link to open.
     """
 
     def __init__(self, collection: Collection, source: str, port: int = 0) -> None:
@@ -182,7 +182,7 @@ class Viewer:
         self.url = f"http://{HOST}:{port}/?token={token}"
         config = uvicorn.Config(
             application(collection, source, token, port),
-            log_config=None,  # uvicorn's own closes all handlers of the program, and some close what they write to
+            log_config=None,  # uvicorn's own would close all handlers of the program, some with their streams
             log_level="warning",
             lifespan="on",
             ws="websockets-sansio",
@@ -205,7 +205,7 @@ class Viewer:
 
 
 class _Server(uvicorn.Server):
-    """Says when it answers."""
+    """Reports when it answers."""
 
     ready: Callable[[], None]
 

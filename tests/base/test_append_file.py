@@ -11,13 +11,13 @@ from rlds_kit.base.append_file import AppendFile
 
 
 class _Full:
-    """A disk that takes some bytes of a write, and then no more until there is room again."""
+    """A disk that writes only some bytes, and then no more until there is free space again."""
 
     def __init__(self, file: Any) -> None:
         self._file, self.room = file, 3
 
     def write(self, data: memoryview) -> int:
-        """Takes what there is room for."""
+        """Writes as many bytes as there is space for."""
         if not self.room:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         taken, self.room = self.room, 0

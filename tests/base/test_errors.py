@@ -1,4 +1,4 @@
-"""What errors say."""
+"""The messages of errors."""
 
 import numpy as np
 import pytest

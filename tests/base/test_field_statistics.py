@@ -41,7 +41,7 @@ def _scale(rows: np.ndarray[Any, Any]) -> float:
 
 
 def test_examples_of_docstrings() -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     assert doctest.testmod(field_statistics).failed == 0
 
 

@@ -1,4 +1,4 @@
-"""What a converted dataset says of where it comes from."""
+"""The origin of a converted dataset in its metadata."""
 
 import doctest
 from pathlib import Path
@@ -22,8 +22,8 @@ def _record(path: Path, metadata: dict[str, Any]) -> rlds_kit.Dataset:
 
 @pytest.mark.parametrize("format", ["envlogger", "lerobot", "minari"])
 @pytest.mark.parametrize("value", ["our laboratory", {"format": "tape"}, {"lossy_at_the_source": 3}, None])
-def test_what_somebody_recorded_under_the_key_is_kept(format: str, value: Any, tmp_path: Path) -> None:  # noqa: A002
-    """Through conversions there and back, whose own notes are told apart from it."""
+def test_recorded_metadata_under_the_key_are_preserved(format: str, value: Any, tmp_path: Path) -> None:  # noqa: A002
+    """Preserved by conversions there and back, whose own entries are distinguished from it."""
     ours = _record(tmp_path / "set", {"source": value, "a": 1})
     convert(tmp_path / "set", tmp_path / "there" / "set", format)
     convert(tmp_path / "there" / "set", tmp_path / "back" / "set")
@@ -47,5 +47,5 @@ def test_what_was_lossy_once_is_known_for_good(tmp_path: Path) -> None:
 
 
 def test_examples_of_docstrings() -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     assert doctest.testmod(origin).failed == 0

@@ -41,7 +41,7 @@ def _state(sketch: QuantileSketch) -> dict[str, Any]:
 
 
 def test_examples_of_docstrings() -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     assert doctest.testmod(quantile_sketch).failed == 0
 
 

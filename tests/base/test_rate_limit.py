@@ -9,7 +9,7 @@ from rlds_kit.base.rate_limit import Limit, RateLimiter
 
 
 class Clock:
-    """Shows what it was set to."""
+    """A clock that returns the time to which it was set."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -37,7 +37,7 @@ def test_never_more_than_the_limit(pauses: list[float], burst: int, per_second: 
 
 
 def test_each_has_a_bucket_of_their_own() -> None:
-    """One person who asks too often does not keep others waiting."""
+    """A client with too many requests does not delay others."""
     limiter = RateLimiter(Limit(1, 1), Clock())
     assert [limiter.wait(key) == 0 for key in ("ann", "ann", "bob")] == [True, False, True]
 

@@ -59,7 +59,7 @@ def _taken(one: Episode) -> np.ndarray[Any, Any]:
 
 
 def test_examples_of_docstrings() -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     assert doctest.testmod(running_statistics).failed == 0
 
 
@@ -137,7 +137,7 @@ def test_large_fields_have_no_quantiles() -> None:
 
 
 def test_no_steps_are_refused() -> None:
-    """There is nothing to tell."""
+    """Without steps there are no statistics."""
     with pytest.raises(ValueError, match="expected episodes with steps"):
         gather_statistics([Rows(np.zeros(0, int), {"reward": np.zeros(0)})])
 

@@ -17,7 +17,7 @@ fractions = st.lists(st.floats(0.05, 1), min_size=1, max_size=4).map(
 
 
 def test_examples_of_docstrings() -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     assert doctest.testmod(split).failed == 0
 
 
@@ -73,7 +73,7 @@ def test_tiny_parts_and_rounded_sums_work() -> None:
     ],
 )
 def test_fractions_of_no_whole_are_refused(sizes: dict[str, float], message: str) -> None:
-    """The message says which, or what they sum to."""
+    """The message names the invalid fraction, or the sum."""
     with pytest.raises(ValueError, match=message):
         part_of("a", sizes)
 

@@ -67,7 +67,7 @@ def test_errors_are_short(tmp_path: Path, arguments: tuple[object, ...], code: i
 
 
 def test_info_shows_layers(tmp_path: Path) -> None:
-    """How much was said, of how many episodes, by whom."""
+    """The numbers of annotations and annotated episodes, and the sources."""
     dataset = record(tmp_path / "d")
     run("annotate", dataset.path, "review", "--source", "anna", "--episode", 0, "--tag", "good")
     assert "1 annotation of 1 episode by anna" in run("info", dataset.path).output

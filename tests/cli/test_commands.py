@@ -17,7 +17,7 @@ from rlds_kit.cli.commands import CORE, Source, in_rooms, summary
 from tests.tools.upkeep.mending import record
 
 EXAMPLES = {"download": "hf://me/pong", "list": "data"}
-"""What a command is shown with that works on something else than one dataset here."""
+"""By command, the argument in its example, if that is not `data/pong`."""
 ROOT = Path(rlds_kit.__file__).parent.parent
 
 
@@ -111,7 +111,7 @@ def test_path_without_dataset_is_a_short_error(tmp_path: Path, name: str) -> Non
 
 @pytest.mark.parametrize("arguments", [["verify"], ["verify", "a", "b"], ["nonsense"], ["info", "a", "--no-such"]])
 def test_bad_command_line_exits_with_2(arguments: list[str]) -> None:
-    """Usage errors are told apart from datasets that are wrong."""
+    """Usage errors and faulty datasets have different exit codes."""
     assert CliRunner().invoke(main, arguments).exit_code == 2
 
 
@@ -131,7 +131,7 @@ def test_summary_of_a_command_without_source_names_its_module() -> None:
 
 
 def test_command_that_cannot_be_loaded_is_a_short_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken plugin does not break the others, and says where it comes from."""
+    """A broken plugin does not affect the others, and its error names its package."""
     monkeypatch.setattr(commands, "installed", lambda: {"broken": Source("no_such_module", "main")})
     group = commands.Commands(name="rlds-kit")
     result = CliRunner().invoke(group, ["broken"])
@@ -140,7 +140,7 @@ def test_command_that_cannot_be_loaded_is_a_short_error(monkeypatch: pytest.Monk
 
 
 def test_command_of_the_core_cannot_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plugin that takes the name of a core command is not used."""
+    """A plugin with the name of a core command is not used."""
     monkeypatch.setattr(commands, "installed", lambda: {"verify": Source("evil", "main")})
     assert commands.Commands().sources["verify"] == CORE["verify"]
 

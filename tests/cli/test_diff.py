@@ -31,7 +31,7 @@ def _changed(directory: Path) -> tuple[Path, Path]:
 
 
 def test_equal_datasets_exit_with_0(tmp_path: Path) -> None:
-    """One line that says what was compared, and how."""
+    """One line describes what was compared, and how."""
     code, output = _run(record(tmp_path / "a"), record(tmp_path / "b"))
     assert code == 0
     assert "equal; 3 episodes compared by order, 3 by digest alone" in " ".join(output.split())

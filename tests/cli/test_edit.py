@@ -19,7 +19,7 @@ def run(*arguments: object) -> Result:
 
 
 def test_merge_takes_any_number_of_datasets(tmp_path: Path) -> None:
-    """The last path is the new one; what was done is said in a line."""
+    """The last path is the destination; one line summarises the result."""
     sources = [record_one(tmp_path / str(number), seed=number) for number in range(3)]
     result = run("merge", *sources, sources[0].parent / "all")
     assert (result.exit_code, "all: 3 episodes, 18 steps" in result.output.replace("\n", "")) == (0, True)
@@ -89,7 +89,7 @@ def test_damaged_dataset_is_refused(tmp_path: Path) -> None:
     assert (result.exit_code, "rlds-kit repair" in result.stderr) == (1, True)
 
 
-def test_what_is_not_carried_over_is_said(tmp_path: Path) -> None:
+def test_what_is_not_carried_over_is_reported(tmp_path: Path) -> None:
     """Annotations of steps that were cut off."""
     dataset = rlds_kit.open(record_one(tmp_path / "d"))
     dataset.annotate("review", [layers.tag(dataset.episodes[0], "late", 5)], source="anna")

@@ -47,7 +47,7 @@ def test_json_is_for_programs(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::rlds_kit.base.errors.DamageWarning")
 @pytest.mark.parametrize("part", ["signature", "shard header", "start", "block", "end"])
 def test_damaged_dataset_is_shown_as_far_as_it_goes(tmp_path: Path, part: str) -> None:
-    """No damage makes `info` fail: it says what is there, and points to `verify`."""
+    """`info` does not fail on damage: it shows the readable part, and refers to `verify`."""
     directory = record_and_die(tmp_path / "d")
     episode = next(iter(survey(ShardFile(shard(directory))).episodes.values()))
     positions = {

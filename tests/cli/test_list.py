@@ -35,7 +35,7 @@ def test_a_dataset_that_cannot_be_opened_is_listed(tmp_path: Path) -> None:
 
 
 def test_no_datasets(tmp_path: Path) -> None:
-    """An empty directory has none, which is said; what is no directory is an error."""
+    """For an empty directory a message says that there are none; a path that is not a directory is an error."""
     result = CliRunner().invoke(main, ["list", str(tmp_path)])
     assert (result.exit_code, "no dataset" in result.output) == (0, True)
     result = CliRunner().invoke(main, ["list", str(tmp_path / "missing")])

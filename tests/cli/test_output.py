@@ -30,7 +30,7 @@ def test_anything_becomes_json() -> None:
 
 
 @pytest.mark.parametrize("hidden", [True, False])
-def test_no_progress_bar_where_nobody_looks(hidden: bool) -> None:
+def test_no_progress_bar_without_a_terminal(hidden: bool) -> None:
     """Standard error is no terminal here."""
     with progress_bar("working", hidden=hidden) as progress:
         assert progress is None

@@ -37,7 +37,7 @@ def test_picture_of_one_dataset(tmp_path: Path) -> None:
 
 
 def test_picture_of_several_datasets(tmp_path: Path) -> None:
-    """Of the kind that the name of the file says, in capitals too."""
+    """The format is that of the file's suffix, also in capitals."""
     datasets = record(tmp_path / "a"), record(tmp_path / "b", seed=1)
     result = run("plot", *datasets, "--output", tmp_path / "d.SVG", "--bins", 5)
     assert result.exit_code == 0
@@ -93,7 +93,7 @@ def test_dataset_that_is_given_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_missing_dataset_is_named(tmp_path: Path) -> None:
-    """Also if others are there; nothing is drawn."""
+    """Also if other paths exist; nothing is drawn."""
     result = run("plot", record(tmp_path / "d"), tmp_path / "missing", "-o", tmp_path / "d.png")
     assert (result.exit_code, "missing: expected a dataset" in result.stderr) == (1, True)
     assert not (tmp_path / "d.png").exists()
@@ -173,7 +173,7 @@ def test_stats_refuses_other_kinds_of_files(tmp_path: Path) -> None:
     ],
 )
 def test_names_are_the_last_parts_of_paths(paths: list[str], names: list[str]) -> None:
-    """As few as tell them apart."""
+    """As few as are needed to distinguish them."""
     assert names_of([Path(path) for path in paths]) == names
 
 

@@ -18,7 +18,7 @@ def run(*arguments: object) -> Result:
 
 
 def test_publishes(tmp_path: Path) -> None:
-    """A line says where and how much; exit code 0."""
+    """One line has the destination and the size; exit code 0."""
     result = run(record(tmp_path / "d"), "--to", tmp_path / "out", *ABOUT)
     assert (result.exit_code, result.stderr) == (0, "")
     text = " ".join(result.stdout.split())

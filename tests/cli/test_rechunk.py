@@ -11,7 +11,7 @@ from tests.tools.upkeep.mending import damage, record, shard
 
 
 def test_copy_has_larger_blocks_and_the_same_content(tmp_path: Path) -> None:
-    """What changed is said, and the digest of the dataset does not."""
+    """The output describes the changes, and the digest of the dataset does not change."""
     directory, copy = record(tmp_path / "d"), tmp_path / "copy"
     result = CliRunner().invoke(main, ["rechunk", str(directory), str(copy), "--block-rows", "64"])
     assert (result.exit_code, "10 blocks became 4" in result.output) == (0, True)

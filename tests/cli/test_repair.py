@@ -11,7 +11,7 @@ from tests.tools.upkeep.mending import damage, record, shard
 
 
 def test_damaged_dataset_gets_a_good_copy(tmp_path: Path) -> None:
-    """The copy passes verify; what it lacks is listed, and the exit code says that it lacks something."""
+    """The copy passes verify; the losses are listed, and the exit code shows that there are some."""
     directory, copy = record(tmp_path / "d"), tmp_path / "copy"
     damage(shard(directory), 3000)
     result = CliRunner().invoke(main, ["repair", str(directory), str(copy)])

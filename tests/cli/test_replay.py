@@ -31,7 +31,7 @@ def _tampered(directory: Path) -> Path:
 
 
 def test_recording_that_comes_out_the_same_exits_with_0(tmp_path: Path) -> None:
-    """One line that says how much was played."""
+    """One line with the numbers of replayed episodes and actions."""
     code, output = _run(record(tmp_path / "d"), "--info")
     assert code == 0
     assert "of 3 episodes taken again; 3 came out the same, 0 differ, 0 were not played to their end" in output
@@ -70,7 +70,7 @@ def test_json_has_everything(tmp_path: Path) -> None:
 
 
 def test_modules_are_imported_first(tmp_path: Path) -> None:
-    """A name that leads nowhere is said to."""
+    """A module that does not exist is an error."""
     directory = record(tmp_path / "d", episodes=1)
     assert _run(directory, "--import", "ale_py")[0] == 0
     code, output = _run(directory, "--import", "no_such_games")
@@ -87,6 +87,6 @@ def test_numbers_of_episodes(text: str, numbers: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["0,", "a", "1-3", "5", "-6", "1;2"])
 def test_bad_numbers_of_episodes(text: str) -> None:
-    """It says what was expected, or how many there are."""
+    """The error states the expected form, or the number of episodes."""
     with pytest.raises(click.BadParameter, match=r"expected|there is no episode"):
         numbers_of(text, 5)

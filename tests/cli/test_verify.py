@@ -10,7 +10,7 @@ from tests.tools.upkeep.mending import damage, record, record_and_die, shard
 
 
 def test_good_dataset_exits_with_0(tmp_path: Path) -> None:
-    """One line that says what was checked."""
+    """One line describes what was checked."""
     result = CliRunner().invoke(main, ["verify", str(record(tmp_path / "d"))])
     assert result.exit_code == 0
     assert "all is well (1 shard, 4 episodes, 29 steps" in result.output

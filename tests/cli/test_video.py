@@ -19,7 +19,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_chosen_episodes_are_written(data: Path, tmp_path: Path) -> None:
-    """In the order that was asked for, and what was written is said."""
+    """The episodes are in the requested order, and the output names the written file."""
     target = tmp_path / "some.mp4"
     done = CliRunner().invoke(main, ["video", str(data), "--to", str(target), "--episodes", "1,0", "--lossless"])
     assert done.exit_code == 0, done.output

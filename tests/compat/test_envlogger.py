@@ -55,12 +55,12 @@ def play(env: Any, episodes: int = 2) -> None:
 
 
 def step_fn(step: dm_env.TimeStep, _action: Any, _env: Any) -> dict[str, Any]:
-    """What to keep with a step."""
+    """Data to record with a step."""
     return {"twice": np.int64(2 * step.observation[0])}
 
 
 def episode_fn(step: dm_env.TimeStep, _action: Any, _env: Any) -> dict[str, Any] | None:
-    """What to keep of an episode."""
+    """Metadata to record with an episode."""
     return {"score": np.float32(4)} if step.last() else None
 
 

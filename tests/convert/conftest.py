@@ -20,7 +20,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def envlogger_python(request: pytest.FixtureRequest) -> Path:
-    """An interpreter with EnvLogger 1.2, in a virtual environment that is made once and kept in pytest's cache."""
+    """An interpreter with EnvLogger 1.2, in a virtual environment that is created once and stored in pytest's cache."""
     cache = request.config.cache
     if cache is None:
         pytest.skip("the virtual environment is kept in pytest's cache, which is switched off")

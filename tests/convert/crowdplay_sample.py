@@ -54,7 +54,7 @@ class Session:
       task_id: as CrowdPlay names it.
       game: CrowdPlay's name of the game.
       rom: the id of ALE's environment.
-      task: what was asked for.
+      task: the instruction of the players.
       source: how the players were recruited.
       agents: who plays, by agent: `HUMAN` or `PROGRAM`.
       lengths: frames of each episode.
@@ -137,7 +137,7 @@ def _add_episode(
 
 
 def play(session: Session, length: int, seed: int) -> list[dict[str, Any]]:
-    """What CrowdPlay keeps of an episode: one dict a frame, which ends with `done` if the game ends by then."""
+    """CrowdPlay's data of an episode: one dict per frame, the last one with `done` if the game ends by then."""
     env = gymnasium.make(session.rom, frameskip=1, repeat_action_probability=0.0, full_action_space=True)
     observation, _ = env.reset(seed=seed)
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def spelled(value: Any) -> Any:  # JSON
-    """The value as the truth of the golden directories spells it; tuples and keys that are no text are told apart."""
+    """The value in the form of the golden directories' truth, which distinguishes tuples and non-text keys."""
     match value:
         case dict() if all(isinstance(key, str) for key in value):
             return {key: spelled(item) for key, item in value.items()}

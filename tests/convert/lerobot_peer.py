@@ -8,7 +8,7 @@ from lerobot.datasets.lerobot_dataset import LeRobotDataset
 
 
 def main(root: str, output: str) -> None:
-    """Saves every feature of every frame as LeRobot gives it, and what it says of the actions."""
+    """Saves every feature of every frame as LeRobot returns it, and its statistics of the actions."""
     dataset = LeRobotDataset("rlds/test", root=root)
     frames = [dataset[number] for number in range(len(dataset))]
     found: dict[str, Any] = {name: np.stack([np.asarray(each[name]) for each in frames]) for name in frames[0]}

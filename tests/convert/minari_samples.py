@@ -43,7 +43,7 @@ def write(
     env: str | None = None,
     data_format: str = "hdf5",
 ) -> list[dict[str, Any]]:
-    """Lets Minari write one episode for each pair of last flags; returns what it was given."""
+    """Lets Minari write one episode for each pair of last flags; returns the data that were passed to it."""
     observation_space.seed(1)
     action_space.seed(2)
     buffers, truth = [], []

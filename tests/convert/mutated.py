@@ -38,7 +38,7 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
 def read_mutations(
     source: Path, kind: str, files: dict[Path, Callable[[bytes, random.Random], bytes]], count: int, seed: int = 7
 ) -> Iterator[str]:
-    """Mutates one file after the other, reads the whole, and says how that ended.
+    """Mutates one file after the other, reads the dataset, and yields the outcome.
 
     Args:
       source: a dataset.

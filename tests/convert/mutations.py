@@ -119,7 +119,7 @@ def _main(format_name: str, source: Path, count: int, is_checked: bool) -> None:
         chance = random.Random(number)
         path = chance.choice(sorted(good))
         path.write_bytes(mutated(good[path], chance))
-        signal.alarm(SECONDS)  # nobody handles it: it ends the process, in native code too
+        signal.alarm(SECONDS)  # without a handler: it ends the process, also in native code
         try:
             reader = formats.named(format_name).open(source)
             found = _steps(reader)

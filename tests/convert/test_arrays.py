@@ -50,7 +50,7 @@ NAMES = [EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED, EpisodeEnd.TERMINATED, Epi
 
 
 def store(path: Path, arrays: Arrays) -> Path:
-    """Writes a file of the kind that its name says."""
+    """Writes a file in the format of its suffix."""
     if path.suffix == ".npz":
         np.savez_compressed(path, **arrays)
     else:
@@ -195,7 +195,7 @@ def test_ends_of_trajectories_are_not_those_of_the_environment(
 
 
 def test_a_mask_of_0_says_that_a_row_is_terminal(path: Path, tmp_path: Path) -> None:
-    """One of 1 says that more would have come."""
+    """A mask of 1 means that more steps would have followed."""
     arrays, _ = rollouts((3, "terminal"), (2, "terminal"))
     del arrays["timeouts"]
     convert(store(path, arrays | {"masks": np.array([1, 1, 0, 1, 1], np.float32)}), tmp_path / "ours")

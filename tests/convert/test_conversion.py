@@ -85,7 +85,7 @@ def test_crashed_envlogger_with_a_short_index_merges_nothing(tmp_path: Path) -> 
 
 
 def test_envlogger_killed_in_the_middle_of_an_episode(tmp_path: Path) -> None:
-    """What is there is read; the episode was interrupted, and the torn end of the file is told."""
+    """The existing data are read; the episode is interrupted, and the truncated end of the file is reported."""
     root = copy_of("tiny_chunks", tmp_path)
     steps = only_shard(root) / "steps.riegeli"
     steps.write_bytes(steps.read_bytes()[: steps.stat().st_size * 2 // 3])
@@ -234,7 +234,7 @@ def test_formats_are_known_by_their_content(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", ["rlds_kit", "arrays", "parchment"])
 def test_impossible_targets_are_refused(to: str, tmp_path: Path) -> None:
-    """The same format again, one that is only read, and one that nobody knows."""
+    """The same format again, one that is only read, and an unknown one."""
     with pytest.raises(ConversionError):
         convert(record(tmp_path / "a"), tmp_path / "b", to)
     assert not (tmp_path / "b").exists()
@@ -265,7 +265,7 @@ def test_progress_reaches_the_end(tmp_path: Path) -> None:
     ],
 )
 def test_contents_differ_where_values_do(one: Any, other: Any, is_same: bool) -> None:
-    """Bits, dtypes and kinds count; which of three ways a number is held in does not."""
+    """Bits, dtypes and kinds matter; whether a number is a Python number, a scalar or an array does not."""
     episodes = [ForeignEpisode([{"observation": value}], [], EpisodeEnd.INTERRUPTED) for value in (one, other)]
     assert (content_of(episodes[0]) == content_of(episodes[1])) is is_same
 

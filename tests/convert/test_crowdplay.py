@@ -77,7 +77,7 @@ def test_episodes_are_chosen(sample: tuple[Path, object], chosen: Mapping[str, l
 
 
 def test_what_is_known_is_kept(sample: tuple[Path, object]) -> None:
-    """Task, channel, date, scores and the players' pseudonyms are there; what names a visit is not."""
+    """Task, channel, date, scores and the players' pseudonyms are included; identifiers of a visit are not."""
     played = read_episodes(sample[0], games=["space_invaders_ai"])[0]
     assert (played.task, played.channel, played.task_id) == (
         "cooperative",
@@ -99,7 +99,7 @@ def test_measures_are_those_of_the_agent(sample: tuple[Path, object]) -> None:
     assert step.collectors == {name: {"Score": 0.0, "Time played": 0.0} for name in ("session", "episode")}
 
 
-def test_no_database_is_said(tmp_path: Path) -> None:
+def test_a_missing_database_is_reported(tmp_path: Path) -> None:
     """A folder without database, or with a file that is none, is refused with what to do."""
     with pytest.raises(NotADatasetError, match=r"data-v0\.zip"):
         read_episodes(tmp_path)
@@ -109,7 +109,7 @@ def test_no_database_is_said(tmp_path: Path) -> None:
 
 
 def test_missing_trajectory_is_named(tmp_path: Path) -> None:
-    """A database that knows more than the folder holds is refused, and a name that leads elsewhere too."""
+    """A database with more episodes than the folder is refused, and so is a name that leads out of the folder."""
     make_sample(tmp_path, SESSIONS[2:3])
     (trajectory,) = tmp_path.glob("*.pickle")
     trajectory.unlink()
@@ -147,7 +147,7 @@ def test_sets_of_several_types_are_sorted() -> None:
 
 
 def test_malicious_pickles_are_refused_with_their_place(tmp_path: Path) -> None:
-    """A trajectory or a value in the database that asks for a function is refused by file, and nothing is run."""
+    """A trajectory or a value in the database that names a function is refused with the file's name; no code is run."""
 
     class Attack:
         def __reduce__(self) -> tuple[Any, tuple[str]]:
@@ -190,7 +190,7 @@ def test_other_forms_are_named(tmp_path: Path, change: Any, message: str) -> Non
 
 
 def test_truncated_download_is_refused(tmp_path: Path) -> None:
-    """A trajectory whose end is missing says its name."""
+    """A truncated trajectory is an error that names it."""
     make_sample(tmp_path, SESSIONS[:1])
     played = read_episodes(tmp_path)[0]
     played.path.write_bytes(played.path.read_bytes()[:-50])
@@ -204,7 +204,7 @@ def test_docstring_examples_run() -> None:
 
 
 def test_converted_as_any_other_format(tmp_path: Path) -> None:
-    """Each agent's screen, action and reward of every frame; what the last screen was nobody knows."""
+    """Each agent's screen, action and reward of every frame; the last screen is unknown."""
     trajectories = make_sample(tmp_path / "crowdplay")
     reports = [convert(tmp_path / "crowdplay", tmp_path / f"by-{n}", workers=n, part_bytes=1) for n in (1, 2)]
     assert reports[0].content_digest == reports[1].content_digest

@@ -24,7 +24,7 @@ def _source(name: str) -> str:
 
 @pytest.mark.parametrize("name", _modules())
 def test_examples_of_docstrings(name: str) -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     module = importlib.import_module(name)
     result = doctest.testmod(module)
     assert result.failed == 0

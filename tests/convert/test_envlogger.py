@@ -44,7 +44,7 @@ def spelled(value: object) -> object:
 
 
 def spelled_step(record: Record) -> dict[str, object]:
-    """Return what the truth says about a step."""
+    """Return the expected values of a step."""
     return {name: spelled(getattr(record, name)) for name in STEP_FIELDS}
 
 
@@ -96,7 +96,7 @@ def test_dataset_metadata(case: str) -> None:
 
 
 def test_lengths_and_shards(case: str) -> None:
-    """The index alone tells the number of episodes and steps."""
+    """The index alone determines the numbers of episodes and steps."""
     recording, truth = open_recording(GOLDEN / case), truth_of(case)
     assert len(recording) == len(truth["lengths"])
     steps = [len(shard.steps_of(episode)) for shard in recording.shards for episode in range(len(shard.episode_index))]
@@ -263,7 +263,7 @@ def test_scalars_of_every_kind(values: Datum.Values, expected: object) -> None:
 
 
 def test_arrays_of_text_have_dtype_object() -> None:
-    """Strings and bytes of different lengths keep them."""
+    """Strings and bytes of different lengths keep their lengths."""
     shape = Datum.Shape(dim=[Datum.Shape.Dim(size=2), Datum.Shape.Dim(size=1)])
     array = decode_datum(Datum(shape=shape, values=Datum.Values(string_values=["a", "long"])))
     assert (array.dtype, array.tolist()) == (np.dtype(object), [["a"], ["long"]])

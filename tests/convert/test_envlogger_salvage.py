@@ -61,7 +61,7 @@ def noise(path: Path) -> None:
 def test_every_episode_is_there_without_its_index(
     case: str, names: tuple[str, ...], harm: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    """Empty, missing, begun, broken off or overwritten: the steps alone say where episodes begin."""
+    """With an empty, missing, incomplete or overwritten index, the steps alone determine where episodes begin."""
     root = copy_of(case, tmp_path)
     for shard in shards(root):
         for name in names:
@@ -114,8 +114,8 @@ def test_data_that_break_off_are_read_up_to_there(case: str, share: float, tmp_p
     assert told == ([known - left] if left < known else [])
 
 
-def test_shard_without_steps_is_told(tmp_path: Path) -> None:
-    """Its index says how many are gone; the other shards are read."""
+def test_shard_without_steps_is_reported(tmp_path: Path) -> None:
+    """The number of lost steps is known from the index; the other shards are read."""
     root = copy_of("shards_of_two", tmp_path)
     (shards(root)[1] / f"{STEPS}.riegeli").unlink()
     with pytest.raises(ConversionError, match="has not"):
@@ -127,7 +127,7 @@ def test_shard_without_steps_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [empty, half, noise])
-def test_metadata_of_the_directory_that_are_gone_are_told(harm: Callable[[Path], None], tmp_path: Path) -> None:
+def test_missing_metadata_of_the_directory_are_reported(harm: Callable[[Path], None], tmp_path: Path) -> None:
     """The episodes are all there."""
     root = copy_of("default", tmp_path)
     harm(root / "metadata.riegeli")
@@ -159,7 +159,7 @@ def test_every_shard_in_another_state(tmp_path: Path) -> None:
     ],
 )
 def test_parts_are_those_of_the_whole(case: str, harm: Callable[[Path], None] | None, tmp_path: Path) -> None:
-    """Each episode can be read alone, by a copy of the reader, and nothing that is lost is told twice or never."""
+    """Each episode can be read alone, by a copy of the reader, and each loss is reported exactly once."""
     root = copy_of(case, tmp_path)
     if harm is not None:
         harm(shards(root)[0] / f"{STEPS}.riegeli")

@@ -55,7 +55,7 @@ def test_episodes_are_those_of_steps_one_by_one(
 
 
 def test_steps_after_damaged_bytes_belong_to_no_episode_before(tmp_path: Path) -> None:
-    """It is not known how many steps are gone."""
+    """The number of lost steps is unknown."""
     positions = write(tmp_path / "shard", [FIRST, MID, MID, MID, MID, LAST], 1)
     path = tmp_path / "shard" / "steps.riegeli"
     data = bytearray(path.read_bytes())

@@ -176,7 +176,7 @@ def test_specs_are_those_of_dm_env(envlogger_python: Path, tmp_path: Path) -> No
 def test_what_the_codec_cannot_hold_is_refused_or_counted(
     fields: dict[str, Any], lost: dict[str, int], tmp_path: Path
 ) -> None:
-    """Without permission nothing is made; with it the report has each value that is gone, and all others are there."""
+    """Without `allow_loss` nothing is written; with it, the report has each lost value, and all others are written."""
     source = record(tmp_path / "ours", **fields)
     if lost:
         with pytest.raises(ConversionError, match="allow-loss"):
@@ -226,7 +226,7 @@ def test_the_format_stores_it(fields: dict[str, Any], tmp_path: Path) -> None:
     assert convert(record(tmp_path / "a", **fields), tmp_path / "b", "envlogger").losses == ()
 
 
-def test_discounts_that_nobody_gave_are_those_of_dm_env(tmp_path: Path) -> None:
+def test_missing_discounts_are_those_of_dm_env(tmp_path: Path) -> None:
     """EnvLogger's readers see from them which last step is a terminal one."""
     rows = np.arange(6, dtype=np.float32)
     arrays: dict[str, Any] = dict.fromkeys(("observations", "actions", "rewards"), rows)
@@ -306,7 +306,7 @@ def test_encoded_values_are_decoded_to_the_same(value: Any) -> None:
 )
 @settings(max_examples=25)
 def test_generated_episodes_come_back_equal(rows: list[tuple[Any, Any, Any]]) -> None:
-    """Whatever the codec holds, in every field, and the content of the episode is the same afterwards."""
+    """For any value that the codec can store, in every field, the content of the episode is preserved."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name)
         with EpisodeWriter(path / "a") as writer, writer.episode(metadata={"rows": rows}, seed=3) as episode:

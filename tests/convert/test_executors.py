@@ -19,7 +19,7 @@ Executor = Callable[..., AbstractContextManager[Run]]
 
 @pytest.fixture(autouse=True)
 def _workers_find_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes that Beam and Ray start look for modules where this variable says."""
+    """Processes that Beam and Ray start search for modules in the directories of this variable."""
     monkeypatch.setenv("PYTHONPATH", str(Path(rlds_kit.__file__).parents[1]))
 
 

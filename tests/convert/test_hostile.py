@@ -1,6 +1,6 @@
-"""Datasets that somebody broke, or made to break whoever opens them: a clear error or a right answer, and nothing else.
+"""Damaged and malicious datasets: opening gives a clear error or a correct result, and nothing else.
 
-Nothing of a download is run, nothing outside its directory is read, and nobody's memory is taken by a few bytes.
+No code of a download is run, no file outside its directory is read, and a few bytes cannot exhaust the memory.
 """
 
 import bz2
@@ -40,7 +40,7 @@ CASES = 300
 
 @pytest.fixture
 def prepared(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A dataset of TFDS with values of every encoding, in the file format that is asked for."""
+    """A dataset of TFDS with values of every encoding, in a given file format."""
     observation = {
         "plain": F.Tensor(shape=(2,), dtype=np.float32),
         "bytes": F.Tensor(shape=(2, 2), dtype=np.int16, encoding="bytes"),
@@ -184,7 +184,7 @@ def test_absurd_shapes_are_refused(prepared: Path) -> None:
 
 
 def peak_of(call: Callable[[], object]) -> int:
-    """The most bytes that a call takes."""
+    """The maximum memory of a call, in bytes."""
     tracemalloc.start()
     try:
         call()
@@ -195,7 +195,7 @@ def peak_of(call: Callable[[], object]) -> int:
 
 @pytest.mark.parametrize("prepared", ["tfrecord"], indirect=True)
 def test_zlib_bomb_is_refused(prepared: Path) -> None:
-    """What is unpacked is never more than its shape says."""
+    """Decompression never gives more bytes than the shape requires."""
     (file,) = (path for path in prepared.iterdir() if "-train." in path.name)
     first, *rest = records(file)
     small = zlib.compress(np.arange(12, dtype=np.uint8).tobytes())
@@ -301,7 +301,7 @@ def test_database_of_huge_values_is_refused(tmp_path: Path) -> None:
 
 
 class Touch:
-    """What a pickle can do to whoever loads it."""
+    """Attacks of pickles on programs that load them."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -106,13 +106,13 @@ def test_other_bytes_are_refused(decoder: str, data: bytes) -> None:
     ],
 )
 def test_other_images_are_refused(decoder: str, data: bytes, shape: tuple[int, ...], dtype: Any) -> None:
-    """An image of another shape or dtype than the feature says is not bent into it."""
+    """An image whose shape or dtype differs from the feature is not converted."""
     with pytest.raises(FormatError, match="expected an image"):
         decode(data, shape, np.dtype(dtype))
 
 
 def test_deep_colour_needs_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pillow drops eight of the sixteen bits; that is an error that says what to install."""
+    """Pillow would drop eight of the sixteen bits, so an error names the library to install."""
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(FormatError, match="opencv"):
         decode(DEEP_COLOUR, (6, 5, 3), np.dtype(np.uint16))

@@ -1,4 +1,4 @@
-"""What the flags of exported steps say of the last one."""
+"""The meaning of the flags of exported steps for the last one."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def flags_of(valid: list[bool], **columns: Any) -> Flags:
         ([True, True, False], True, True),
         ([True, False], True, True),
         ([True], True, False),
-        # A field of that name which says anything else is somebody's own: it is converted as it is.
+        # A field of that name with other values is the author's own field, and is converted unchanged.
         ([True, False, True], False, False),
         ([False, True], False, False),
         ([False, False], False, False),

@@ -59,7 +59,7 @@ def test_every_frame_of_a_video_is_the_right_one() -> None:
 
 
 def test_video_is_lossy_at_the_source(tmp_path: Path) -> None:
-    """The copy says so, and what was stored as PNG is not named."""
+    """The copy records the loss, and does not list features that were stored as PNG."""
     report = convert(samples.GOLDEN, tmp_path / "ours")
     assert report.lossy_at_the_source == {"observation/images/side": "video: h264, yuv420p"}
     assert (report.losses, report.episodes, report.steps) == ((), 3, 18)  # the last steps have no observation
@@ -123,7 +123,7 @@ def test_ours_goes_there_and_back(tmp_path: Path) -> None:
 
 
 def test_files_are_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several files and chunks, each episode whole in one; the table of episodes says which."""
+    """There are several files and chunks, each episode is in one file, and the table of episodes names it."""
     monkeypatch.setattr(lerobot_files, "FILE_MEGABYTES", 0.001)
     monkeypatch.setattr(lerobot_files, "CHUNK_FILES", 2)
     samples.record(tmp_path / "ours", episodes=5)
@@ -195,7 +195,7 @@ def _record(path: Path, *episodes: dict[str, Any]) -> None:
 def test_what_lerobot_cannot_hold_is_refused_or_counted(
     fields: dict[str, Any], lost: dict[str, int], tmp_path: Path
 ) -> None:
-    """Without permission nothing is made; with it the report has each field and how many values are gone."""
+    """Without `allow_loss` nothing is written; with it, the report has each field and its number of lost values."""
     _record(tmp_path / "ours", fields)
     with pytest.raises(ConversionError, match="allow-loss"):
         convert(tmp_path / "ours", tmp_path / "there", "lerobot")
@@ -206,7 +206,7 @@ def test_what_lerobot_cannot_hold_is_refused_or_counted(
 
 
 def test_episodes_with_other_features_than_the_first_are_named(tmp_path: Path) -> None:
-    """One that lacks a feature cannot be a part; what it has besides is left out."""
+    """An episode without a feature cannot be included; additional fields are left out."""
     info = [{"a": 1}, {"a": 2}, {"a": 3}]
     more = [{"a": 1, "b": 2}] * 3
     other = [{"a": 1.5}] * 3
@@ -237,7 +237,7 @@ def test_the_spec_has_no_field_that_was_lost(tmp_path: Path) -> None:
 
 
 def test_a_dataset_without_episodes_has_its_files(tmp_path: Path) -> None:
-    """Where nothing could be held, columns without rows are left, which are read as no episodes."""
+    """If nothing can be stored, the columns have no rows, and reading gives no episodes."""
     _record(tmp_path / "ours", {"steps": 1})
     convert(tmp_path / "ours", tmp_path / "there", "lerobot", allow_loss=True)
     assert list(LeRobotReader(tmp_path / "there")) == []
@@ -270,7 +270,7 @@ def test_a_language_instruction_becomes_the_task(is_nested: bool, tmp_path: Path
 
 
 def test_without_our_own_file_it_is_a_dataset_of_lerobot(tmp_path: Path) -> None:
-    """As LeRobot's own tools copy it: names are taken apart at dots, and the end is what the flags say."""
+    """As copied by LeRobot's own tools: names are split at dots, and the flags determine the end."""
     samples.record(tmp_path / "ours")
     convert(tmp_path / "ours", tmp_path / "there", "lerobot")
     (tmp_path / "there/meta/rlds_kit.json").unlink()
@@ -298,7 +298,7 @@ def test_columns_of_the_table_of_episodes_are_metadata(tmp_path: Path) -> None:
 
 
 def test_features_of_unknown_kinds_are_named(tmp_path: Path) -> None:
-    """They are left out of what is read, which is said."""
+    """They are left out, and that is reported."""
     path = samples.copy(tmp_path / "arm")
     features = json.loads((path / "meta/info.json").read_text())["features"]
     samples.edit_info(path, features={**features, "words": {"dtype": "language", "shape": [1], "names": None}})
@@ -346,7 +346,7 @@ def test_lerobot_opens_what_is_written(tmp_path: Path) -> None:
         assert np.array_equal(np.rint(found["observation.gray"][place] * 255)[0], given["gray"])
         assert (
             found["observation.cube"][place].tolist() == given["cube"].astype(np.float32).tolist()
-        )  # as torch takes lists
+        )  # torch accepts lists
     assert found["action"].tolist() == [1, 2, 3] * 3
     assert np.allclose(found["next.reward"], [0.1, 0.2, 0.3] * 3)
     assert found["episode_index"].tolist() == [0] * 3 + [1] * 3 + [2] * 3

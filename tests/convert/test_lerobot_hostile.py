@@ -1,4 +1,4 @@
-"""LeRobot datasets that are broken, or made to break whoever opens them: a clear error or a right answer."""
+"""Damaged and malicious LeRobot datasets: opening gives a clear error or a correct result."""
 
 import base64
 import io
@@ -140,7 +140,7 @@ def test_contradictions_are_found(file: str, column: str, values: list[Any], mes
 
 
 def test_images_of_other_sizes_are_refused_before_they_are_decoded(arm: Path) -> None:
-    """A PNG of a hundred bytes that says it has four thousand million pixels."""
+    """A PNG of a hundred bytes whose header claims four thousand million pixels."""
     header = struct.pack(">IIBBBBB", 1 << 16, 1 << 16, 8, 2, 0, 0, 0)
     chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b"")]
     bomb = b"\x89PNG\r\n\x1a\n" + b"".join(
@@ -160,7 +160,7 @@ def test_images_that_are_not_embedded_are_refused(arm: Path) -> None:
 
 
 def test_jpeg_is_lossy_at_the_source(arm: Path) -> None:
-    """It is decoded, and said."""
+    """It is decoded, and the loss is reported."""
     file = io.BytesIO()
     Image.new("RGB", (20, 16), (10, 20, 30)).save(file, "JPEG")
     _edit(arm / DATA, "observation.images.top", [{"bytes": file.getvalue(), "path": None}] * 15)

@@ -39,7 +39,7 @@ SPACES: dict[str, spaces.Space[Any]] = {
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Where Minari keeps its datasets."""
+    """The directory of Minari's datasets."""
     return tmp_path / "minari"
 
 
@@ -109,7 +109,7 @@ def test_ends_are_what_the_flags_say(minari: Any, root: Path, tmp_path: Path) ->
 
 
 def test_environment_is_recovered_from_the_copy(minari: Any, root: Path, tmp_path: Path) -> None:
-    """The specification travels, and what the dataset says of itself."""
+    """The specification and the metadata of the dataset are copied."""
     space = spaces.Box(-1, 1, (4,), np.float32)
     samples.write(minari, "own-v0", space, spaces.Discrete(2), env="CartPole-v1")
     convert(root / "own-v0", tmp_path / "ours")
@@ -123,7 +123,7 @@ def test_environment_is_recovered_from_the_copy(minari: Any, root: Path, tmp_pat
 
 
 @pytest.mark.parametrize("shape", [(40, 32, 3), (40, 32)])
-def test_jpeg_is_decoded_and_said_to_be_lossy(shape: tuple[int, ...], minari: Any, root: Path, tmp_path: Path) -> None:
+def test_jpeg_is_decoded_and_reported_as_lossy(shape: tuple[int, ...], minari: Any, root: Path, tmp_path: Path) -> None:
     """The pixels are those that Minari itself decodes; the copy is lossless."""
     samples.write(minari, "own-v0", spaces.Box(0, 255, shape, np.uint8), spaces.Discrete(2), jpeg=True)
     report = convert(root / "own-v0", tmp_path / "ours")
@@ -189,7 +189,7 @@ def _record(path: Path, **fields: Any) -> None:
 def test_what_minari_cannot_hold_is_refused_or_counted(
     fields: dict[str, Any], lost: dict[str, int], root: Path, tmp_path: Path
 ) -> None:
-    """Without permission nothing is made; with it the report has each field and how many values are gone."""
+    """Without `allow_loss` nothing is written; with it, the report has each field and its number of lost values."""
     _record(tmp_path / "ours", **fields)
     with pytest.raises(ConversionError, match="allow-loss"):
         convert(tmp_path / "ours", root / "copy-v0", "minari")
@@ -246,7 +246,7 @@ def test_observations_that_hdf5_cannot_name_are_refused(name: str, tmp_path: Pat
 
 @pytest.mark.parametrize("content", [{"x": {}}, {}])
 def test_observations_of_nothing_are_refused(content: dict[str, Any], tmp_path: Path) -> None:
-    """Nothing says how many of them there are."""
+    """Their number is unknown."""
     declared = specs.Dict({"observation": specs.infer(content), "action": specs.Array((), np.int64)})
     with EpisodeWriter(tmp_path / "ours", declared, record_time=False) as writer, writer.episode() as episode:
         episode.start(content)
@@ -256,7 +256,7 @@ def test_observations_of_nothing_are_refused(content: dict[str, Any], tmp_path: 
 
 
 def test_observation_with_other_keys_than_the_space_is_refused() -> None:
-    """A key that is not in the space would be gone."""
+    """A key that is not in the space would be lost."""
     space = spaces.Dict({"a": spaces.Discrete(2)})
     for value in ({"a": 1, "b": 2}, {"b": 2}):
         with pytest.raises(ConversionError, match="observation: Minari needs the keys a in every value"):
@@ -311,7 +311,7 @@ def test_missing_final_observation_costs_the_last_action(minari: Any, root: Path
 
 
 def test_flags_before_the_last_step_are_kept(minari: Any, root: Path, tmp_path: Path) -> None:
-    """A dataset that goes on after a terminal step comes back as it was."""
+    """A dataset with steps after a terminal one is read back unchanged."""
     samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2), flags=[(False, True)])
     with h5py.File(root / "own-v0" / "data" / "main_data.hdf5", "a") as file:
         file["episode_0/terminations"][1] = True

@@ -34,7 +34,7 @@ IMAGE = spaces.Box(0, 255, (40, 32, 3), np.uint8)
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Where Minari keeps its datasets."""
+    """The directory of Minari's datasets."""
     return tmp_path / "minari"
 
 
@@ -107,7 +107,7 @@ def test_one_storage_becomes_another(stored: str, target: str, minari: Any, root
 
 
 @pytest.mark.parametrize("stored", STORED)
-def test_jpeg_is_decoded_and_said_to_be_lossy(stored: str, minari: Any, root: Path, tmp_path: Path) -> None:
+def test_jpeg_is_decoded_and_reported_as_lossy(stored: str, minari: Any, root: Path, tmp_path: Path) -> None:
     """The pixels are those that Minari itself decodes."""
     samples.write(minari, "own-v0", IMAGE, spaces.Discrete(2), jpeg=True, data_format=stored)
     assert convert(root / "own-v0", tmp_path / "ours").lossy_at_the_source == {"observation": "jpeg"}
@@ -143,7 +143,7 @@ def recorded(path: Path, observation: Any = 0.5, **fields: Any) -> Path:
 def test_what_it_cannot_hold_is_refused_or_counted(
     stored: str, fields: dict[str, Any], lost: dict[str, int], tmp_path: Path
 ) -> None:
-    """Without permission nothing is made; with it the report has each value that is gone."""
+    """Without `allow_loss` nothing is written; with it, the report has each lost value."""
     recorded(tmp_path / "ours", **fields)
     target = f"minari-{stored}"
     if lost:

@@ -32,7 +32,7 @@ def foreign(tmp_path: Path) -> Path:
 
 
 def test_data_that_would_be_lost_is_an_error(foreign: Path, cache: Path) -> None:
-    """No report would show the loss, so nothing is kept in the cache."""
+    """No report would show the loss, so the cache stays empty."""
     assert open_any(foreign).episodes[0]["reward"].tolist() == [1.0, 0.0]
     known = {path.name for path in cache.iterdir() if path.is_dir()}
     with h5py.File(foreign / "data" / "main_data.hdf5", "a") as file:

@@ -92,7 +92,7 @@ def test_sets_dtypes_and_ordered_dicts_come_back() -> None:
 
 
 def test_one_object_in_two_places_is_read() -> None:
-    """What a pickle refers to twice is there twice."""
+    """A value to which a pickle refers twice occurs twice."""
     frame = np.zeros((2, 2), np.uint8)
     first, second = loads(pickle.dumps([{"image": frame}, {"image": frame}], 4))
     assert spelled(first) == spelled(second)
@@ -130,7 +130,7 @@ class WithState:
     ],
 )
 def test_call_is_refused_by_name(function: Any, name: str, protocol: int, tmp_path: Path) -> None:
-    """Functions of the system, of Python and of NumPy are not called; the error says which was asked for."""
+    """Functions of the system, of Python and of NumPy are not called; the error names the function in the pickle."""
     trap = tmp_path / "trap"
     arguments = (f"touch {trap}",) if function is os.system else (f"open({str(trap)!r}, 'w')",)
     with pytest.raises(RefusedPickleError, match=f"names .*{name}"):
@@ -149,7 +149,7 @@ def test_module_that_is_named_is_not_imported(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_objects_are_refused(protocol: int) -> None:
-    """Classes are data to nobody: instances are refused by the name of their class, and so are functions."""
+    """Classes are not data: instances are refused with the name of their class, and so are functions."""
     with pytest.raises(RefusedPickleError, match=r"names .*WithState"):
         loads(pickle.dumps({"collector": WithState()}, protocol))
     with pytest.raises(RefusedPickleError, match=r"builtins\.exec"):
@@ -184,7 +184,7 @@ def test_deep_nesting_is_refused() -> None:
 
 
 def test_cycles_are_refused() -> None:
-    """A container that holds itself, at once or through another one, is refused."""
+    """A container that contains itself, directly or through another one, is refused."""
     own: list[Any] = []
     own.append(own)
     pair: dict[str, Any] = {}
@@ -195,7 +195,7 @@ def test_cycles_are_refused() -> None:
 
 
 def _array_of(shape: bytes, data: bytes) -> bytes:
-    """A pickle of an array of uint8 that says it has this shape, and brings these bytes."""
+    """A pickle of an array of uint8 with this claimed shape, and these bytes."""
     dtype = b"cnumpy\ndtype\nX\x02\x00\x00\x00u1\x89\x88\x87R"
     made = b"cnumpy._core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85C\x01b\x87R"
     return b"\x80\x04" + made + b"(K\x01" + shape + dtype + b"\x89B" + struct.pack("<I", len(data)) + data + b"tb."
@@ -264,7 +264,7 @@ def test_limits_hold() -> None:
     ],
 )
 def test_broken_pickles_are_refused(broken: bytes, message: str) -> None:
-    """What is no pickle of data says what is wrong and where."""
+    """For other pickles, the error describes the problem and its position."""
     with pytest.raises(RefusedPickleError, match=message) as refused:
         loads(broken)
     assert "at byte" in str(refused.value)
@@ -304,7 +304,7 @@ def test_dates_keep_their_fold() -> None:
 
 
 def test_load_reads_a_file_in_pieces() -> None:
-    """A file that gives fewer bytes than were asked for is read on."""
+    """If a file returns fewer bytes than requested, reading continues."""
 
     class Trickle(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:

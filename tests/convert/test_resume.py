@@ -34,7 +34,7 @@ def converted(root: Path, trouble: Any = "", name: str = "ours", **options: Any)
 
 
 def numbers(path: Path) -> list[int]:
-    """What tells episodes apart, in their order."""
+    """Values that identify the episodes, in order."""
     return [int(episode.metadata["number"]) for episode in rlds_kit.open(path).episodes]
 
 
@@ -104,7 +104,7 @@ def test_killed_conversion_continues(tmp_path: Path, workers: int) -> None:
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="Windows has no groups of processes")
 @pytest.mark.parametrize("share", [0, 0.3], ids=["while workers start", "while they work"])
 def test_an_interrupt_from_the_keyboard_is_for_the_caller_alone(tmp_path: Path, share: float) -> None:
-    """Ctrl-C reaches all processes of a terminal: workers say nothing, and what they were writing is not cut short."""
+    """Ctrl-C reaches all processes of a terminal: workers print nothing, and finish their current write."""
     code = (
         "import pathlib, os, signal, sys\n"
         "from tests.convert.test_resume import converted\n"
@@ -184,7 +184,7 @@ def test_parts_that_are_not_what_they_were_are_made_again(tmp_path: Path) -> Non
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")
 def test_worker_that_dies_is_an_error_that_says_what_it_did(tmp_path: Path) -> None:
-    """What others have done is kept."""
+    """Finished parts of other workers are not repeated."""
     with pytest.raises(WorkerDiedError, match="worked on episodes 8 up to 10 of the source died of signal SIGKILL"):
         converted(tmp_path, "kill", executor=on_processes(2))
     assert converted(tmp_path, workers=2).episodes_kept >= 2
@@ -202,7 +202,7 @@ def test_errors_come_through_and_leave_nothing(tmp_path: Path, workers: int) -> 
 
 
 def test_two_at_once_are_refused(tmp_path: Path) -> None:
-    """The second one says what is going on."""
+    """The second process reports that the first one is converting."""
     work = tmp_path / ".ours.partial-convert"
     work.mkdir()
     with under_way(work), pytest.raises(DatasetExistsError, match="another process is converting"):
@@ -211,7 +211,7 @@ def test_two_at_once_are_refused(tmp_path: Path) -> None:
 
 
 def test_formats_of_one_file_are_written_by_one_worker(tmp_path: Path) -> None:
-    """Whoever asks for more is told."""
+    """A request for more workers raises an error."""
     path = tmp_path / "a.npz"
     rows, ends = np.arange(6, dtype=np.float32), np.array([0, 0, 1, 0, 0, 1], np.bool_)
     np.savez(path, observations=rows, next_observations=rows + 1, actions=rows, rewards=rows, terminals=ends)

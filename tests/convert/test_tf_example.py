@@ -59,7 +59,7 @@ def test_bytes() -> None:
 
 
 def test_names() -> None:
-    """What is asked for is decoded; what is not there is a KeyError."""
+    """Requested features are decoded; a missing one is a KeyError."""
     example = Example(message(a=[1], b=[b"x"]))
     assert (sorted(example), "a" in example, "c" in example) == (["a", "b"], True, False)
     with pytest.raises(KeyError):

@@ -50,7 +50,7 @@ def converted(path: Path, target: Path, split: str = "all") -> rlds_kit.Dataset:
 
 
 def values_of(dtype: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
-    """Numbers of a dtype, its extremes among them; floats as float32 holds them, which is all that TFDS stores."""
+    """Numbers of a dtype, including its extremes; floats rounded to float32, because TFDS stores only that."""
     rng = np.random.default_rng(seed)
     if dtype == "bool":
         return rng.integers(0, 2, shape).astype(bool)
@@ -265,7 +265,7 @@ def test_what_is_known_of_the_dataset_is_kept(everything: Path, tmp_path: Path) 
     assert (place["split"], place["record"]) == ("train", 1)
 
 
-def test_jpeg_is_said_to_be_lossy(tmp_path: Path) -> None:
+def test_jpeg_is_reported_as_lossy(tmp_path: Path) -> None:
     """JPEG is decoded as TFDS decodes it without TensorFlow, and the dataset says that it was JPEG, declared or not."""
     frame = np.full((16, 16, 3), 100, np.uint8)
     frame[4:8, 4:8] = 200
@@ -383,7 +383,7 @@ def test_flags_in_the_middle_are_kept(tmp_path: Path) -> None:
 
 
 def test_episodes_without_steps_are_named(tmp_path: Path) -> None:
-    """They cannot be kept, and are not passed over in silence."""
+    """They cannot be stored, and that is reported."""
     made = [filled(steps_of(2)), {"steps": []}, filled(steps_of(3))]
     dataset = converted(write(tmp_path, transitions_features(), {"train": made}), tmp_path / "ours")
     assert dataset.lengths() == [2, 3]
@@ -423,7 +423,7 @@ def test_splits_and_shards(tmp_path: Path) -> None:
 
 
 def test_several_splits_want_a_choice(tmp_path: Path) -> None:
-    """Nobody trains on test data by accident."""
+    """So that test data are not used for training by accident."""
     made = {"train": [filled(steps_of(2))], "test": [filled(steps_of(2))]}
     directory = open_directory(write(tmp_path, transitions_features(), made))
     with pytest.raises(ValueError, match="has the splits train, test: say which"):
@@ -449,7 +449,7 @@ def test_any_episodes_are_read_without_those_before_them(tmp_path: Path, file_fo
 
 
 def test_converted_as_any_other_format(tmp_path: Path) -> None:
-    """By several workers the same as `rlds_kit.open` makes by one; what was lost at the source is said."""
+    """Several workers give the same result as `rlds_kit.open` with one; losses at the source are reported."""
     features = transitions_features(weight=F.Scalar(np.float64))
     made = [filled(steps_of(3)) | {"weight": number} for number in range(6)]
     path = write(tmp_path, features, {"train": made}, shards=2)
@@ -571,7 +571,7 @@ def older(feature: Any) -> Any:
 
 
 def test_a_dataset_of_no_episodes_is_refused(prepared: Path) -> None:
-    """What has no steps is no dataset of RLDS, and the error says so."""
+    """A dataset without steps is not one of RLDS, which the error states."""
     F.FeaturesDict({"image": F.Image()}).save_config(prepared)
     with pytest.raises(FormatError, match=r"features.json.*expected a feature 'steps' of kind Dataset"):
         open_directory(prepared)

@@ -12,7 +12,7 @@ LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=4)
 
 
 def of_tfds(split: str, lengths: list[int]) -> list[tuple[int, int]]:
-    """Where TFDS says that the parts of a split begin and end."""
+    """The bounds of the parts of a split according to TFDS."""
     template = tfds.core.ShardedFileTemplate(data_dir="/x", dataset_name="d", split="train", filetype_suffix="tfrecord")
     info = tfds.core.SplitInfo(name="train", shard_lengths=lengths, num_bytes=0, filename_template=template)
     splits = tfds.core.SplitDict([info])
@@ -39,7 +39,7 @@ def test_slices_are_those_of_tfds(low: str, high: str, unit: str, lengths: list[
 
 
 def test_sums() -> None:
-    """Several parts, and all there is, in the order asked for."""
+    """Several parts, and all episodes, in the requested order."""
     lengths = {"train": [2, 3], "test": [4]}
     assert stretches("test+train[1:]", lengths) == [Stretch("test", 0, 4), Stretch("train", 1, 5)]
     assert stretches("all", lengths) == [Stretch("train", 0, 5), Stretch("test", 0, 4)]

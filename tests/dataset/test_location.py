@@ -91,7 +91,7 @@ def test_second_open_is_immediate(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(conversions) == 2
 
 
-def test_copies_are_told_apart(tmp_path: Path) -> None:
+def test_copies_are_distinguished(tmp_path: Path) -> None:
     """Other episodes in files of the same names, sizes and times."""
     paths = [prepare(tmp_path / name, first=first) for name, first in (("one", 10), ("other", 20))]
     for path in paths:

@@ -26,7 +26,7 @@ AEC = {
 
 
 class Visitors(pettingzoo.ParallelEnv[Any, Any, Any]):
-    """Step by step the agents that a script names are there. Who is in `silent` sees nothing once it has gone."""
+    """A script names the agents that are present in each step. Those in `silent` get no observation when they leave."""
 
     metadata = {"name": "visitors"}  # noqa: RUF012  as PettingZoo has it
     possible_agents = ["ann", "bob"]  # noqa: RUF012  as PettingZoo has it
@@ -171,7 +171,7 @@ def _row(nest: Any, index: int) -> Any:
 
 
 def test_agent_that_comes_back_lives_twice(tmp_path: Path) -> None:
-    """Nothing leads over the steps in which it was gone."""
+    """No transition crosses the steps in which it was absent."""
     script = Visitors(("ann", "bob"), ("ann", "bob"), ("bob",), ("bob",), ("ann", "bob"), ("ann",), ())
     episode = _visit(tmp_path, script)
     ann = agent_episode(episode, "ann")
@@ -190,7 +190,7 @@ def test_agent_that_comes_back_lives_twice(tmp_path: Path) -> None:
 
 
 def test_agent_that_sees_nothing_in_the_end_keeps_its_last_action(tmp_path: Path) -> None:
-    """The step that it led to is there, its observation undefined."""
+    """The step after it exists, with an undefined observation."""
     episode = _visit(tmp_path, Visitors(("ann", "bob"), ("ann", "bob"), ("bob",), (), silent=("ann",)))
     ann = agent_episode(episode, "ann")
     assert ann.observation_mask.tolist() == [True, True, False]
@@ -201,7 +201,7 @@ def test_agent_that_sees_nothing_in_the_end_keeps_its_last_action(tmp_path: Path
 
 
 def test_agent_that_is_cut_off_is_truncated_not_terminal(tmp_path: Path) -> None:
-    """The value of what it saw last is not zero."""
+    """The value of its last observation is not zero."""
     episode = _visit(tmp_path, Visitors(("ann", "bob"), ("bob",), (), truncated=("ann",)))
     ann = agent_episode(episode, "ann")
     assert (ann.is_terminal.tolist(), ann.is_truncated.tolist()) == ([False, False], [False, True])
@@ -240,7 +240,7 @@ def test_steps_left_out_are_not_joined(tmp_path: Path) -> None:
 
 
 def test_other_episodes_and_unknown_agents_are_errors(tmp_path: Path) -> None:
-    """They say what there is."""
+    """The errors list the existing names."""
     with pytest.raises(KeyError, match="no agent 'eve' in the episode; there are ann"):
         agent_episode(_visit(tmp_path / "visitors", Visitors(("ann",), ())), "eve")
     with logger.EpisodeWriter(tmp_path / "one") as writer, writer.episode() as episode:

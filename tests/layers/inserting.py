@@ -1,6 +1,6 @@
-"""A program that amends steps for a long time and says what was acknowledged: DATASET SOURCE SEED COUNT.
+"""A program that amends steps for a long time and prints what was acknowledged: DATASET SOURCE SEED COUNT.
 
-What it says follows from the seed, so that a test knows it without asking.
+The seed determines its annotations, so that a test can compute them.
 """
 
 import random
@@ -26,7 +26,7 @@ class Insert(NamedTuple):
 
 
 def inserts(seed: int, count: int, episodes: int, length: int) -> Iterator[Insert]:
-    """What one program says, in order; steps of any age, some of them again and again."""
+    """The annotations of one program, in order; steps of any age, some of them repeatedly."""
     rng = random.Random(seed)
     rewards: list[int] = []
     for number in range(count):

@@ -37,7 +37,7 @@ def record(directory: Path, lengths: Sequence[int] = (6, 9), *, rows: int = 4) -
 
 
 def said(annotations: Sequence[Annotation]) -> list[bytes]:
-    """Everything that annotations hold, each as bytes."""
+    """The complete content of annotations, each as bytes."""
     return [record_of([each]) for each in annotations]
 
 

@@ -1,4 +1,4 @@
-"""Every verb takes layers along."""
+"""Every verb copies layers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -54,7 +54,7 @@ def annotated(directory: Path, lengths: tuple[int, ...] = (6, 9)) -> rlds_kit.Da
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_whole_episodes_keep_all_that_was_said(tmp_path: Path, name: str) -> None:
+def test_whole_episodes_keep_all_annotations(tmp_path: Path, name: str) -> None:
     """Ids, times, retractions; the copy is amended like the original."""
     source = annotated(tmp_path / "d")
     WHOLE[name](source.path, tmp_path / "copy")
@@ -69,7 +69,7 @@ def test_whole_episodes_keep_all_that_was_said(tmp_path: Path, name: str) -> Non
     assert verify(copy.path).ok
 
 
-def test_only_what_is_said_of_the_copied_episodes_is_taken_along(tmp_path: Path) -> None:
+def test_only_annotations_of_the_copied_episodes_are_copied(tmp_path: Path) -> None:
     """By `split`, `delete`, and `filter`, which can ask for tags."""
     source = annotated(tmp_path / "d", (4, 5, 6))
     edit.filter(source.path, tmp_path / "some", '"tag 1" in tags')
@@ -86,7 +86,7 @@ def test_only_what_is_said_of_the_copied_episodes_is_taken_along(tmp_path: Path)
 
 
 def test_a_merge_has_what_either_knows(tmp_path: Path) -> None:
-    """What one copy retracted is retracted, what another added is there."""
+    """A retraction in one copy, and an annotation added in another, are both in the result."""
     source = annotated(tmp_path / "d")
     edit.merge([source.path], tmp_path / "copy")
     copy = rlds_kit.open(tmp_path / "copy")
@@ -203,7 +203,7 @@ def test_differences_of_layers_are_reported(tmp_path: Path) -> None:
 
 
 def test_conversions_say_that_layers_are_lost(tmp_path: Path) -> None:
-    """Foreign formats do not hold them."""
+    """Foreign formats cannot store them."""
     source = annotated(tmp_path / "d")
     with pytest.raises(ConversionError, match="would be lost"):
         convert(source.path, tmp_path / "other", "minari")

@@ -40,7 +40,7 @@ def annotated(directory: Path) -> rlds_kit.Dataset:
 
 
 def test_flipped_bytes_are_never_a_wrong_value(tmp_path: Path) -> None:
-    """What is left is as it was said; what is missing is reported, and views that may lack it are refused."""
+    """Intact annotations are unchanged; missing ones are reported, and views that may lack them raise an error."""
     dataset = annotated(tmp_path / "d")
     path, truth = layer_file(dataset, "h"), said(dataset.layer("h").history())
     good, rng = path.read_bytes(), random.Random(0)
@@ -80,7 +80,7 @@ HOSTILE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_no_writer_writes_is_refused(tmp_path: Path, name: str) -> None:
-    """Every hash is right, and what it says makes no sense: an error, and neither a wrong value nor a crash."""
+    """Records with correct hashes but invalid content give an error, not a wrong value or a crash."""
     dataset = record(tmp_path / "d")
     episode = dataset.episodes[0]
     dataset.annotate("h", [layers.reward(episode, 1.0, range(1, 4))], source="me")
@@ -116,7 +116,7 @@ def test_ids_of_another_length_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_ends_anywhere_has_what_came_before(tmp_path: Path) -> None:
-    """As after a crash: an unfinished record was acknowledged to nobody."""
+    """As after a crash: an unfinished record was never acknowledged."""
     dataset = annotated(tmp_path / "d")
     path, truth = layer_file(dataset, "h"), said(dataset.layer("h").history())
     good, sizes = path.read_bytes(), set()

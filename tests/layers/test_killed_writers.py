@@ -24,7 +24,7 @@ CHECKOUT = Path(rlds_kit.__file__).parent.parent
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 @pytest.mark.parametrize("count", [2_000, 70_000])  # of the first program; the other one is killed halfway
 def test_no_acknowledged_amendment_is_lost(tmp_path: Path, count: int) -> None:
-    """All that was acknowledged is there, nothing that was never said, and both views are right."""
+    """All acknowledged annotations exist, and no others, and both views are correct."""
     dataset = record(tmp_path / "d", [LENGTH] * EPISODES, rows=64)
     env = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
     programs = [
@@ -65,7 +65,7 @@ def test_no_acknowledged_amendment_is_lost(tmp_path: Path, count: int) -> None:
 
 
 def _run(program: "subprocess.Popen[str]", until: int) -> int:
-    """Waits for so many acknowledgements, kills a program that has more to say; returns how many there were."""
+    """Waits for a number of acknowledgements, then kills the running program; returns their number."""
     assert program.stdout is not None
     latest = 0
     for line in program.stdout:

@@ -1,4 +1,4 @@
-"""Writing annotations: what is checked, what is durable, and who may write at once."""
+"""Writing annotations: validation, durability, and concurrent writers."""
 
 import multiprocessing
 import shutil
@@ -48,7 +48,7 @@ BAD_DRAFTS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
 
 @pytest.mark.parametrize("name", BAD_DRAFTS)
 def test_what_makes_no_sense_is_refused_at_once(tmp_path: Path, name: str) -> None:
-    """Before any dataset is asked."""
+    """Before any dataset is read."""
     make, kind, message = BAD_DRAFTS[name]
     with pytest.raises(kind, match=message):
         make(record(tmp_path / "d").episodes[0])
@@ -79,7 +79,7 @@ def test_what_the_dataset_does_not_have_is_refused(tmp_path: Path) -> None:
 
 
 def test_buffers_may_be_used_again(tmp_path: Path) -> None:
-    """What is said is what was there when it was said, not when it is written."""
+    """An annotation has the value from the time at which it was added, not from the time at which it is written."""
     dataset = record(tmp_path / "d")
     buffer, about = np.zeros(2, np.float32), {"who": "me"}
     with dataset.annotator("h", source="me") as writer:
@@ -93,7 +93,7 @@ def test_buffers_may_be_used_again(tmp_path: Path) -> None:
 
 
 def test_no_steps_are_not_all_steps(tmp_path: Path) -> None:
-    """Of a part of an episode that has no steps there is nothing to say."""
+    """A part of an episode without steps cannot be annotated."""
     dataset = record(tmp_path / "d")
     episode = dataset.episodes[0]
     for part in (episode[0:0], episode[2:2], episode[6:]):
@@ -123,7 +123,7 @@ def test_data_that_changed_are_refused(tmp_path: Path) -> None:
         dataset.layer("h").annotations(Changed())
 
 
-def test_all_that_is_said_comes_back(tmp_path: Path) -> None:
+def test_all_annotations_are_read_back(tmp_path: Path) -> None:
     """Values of every kind, with types; source, confidence, steps; in order of time."""
     dataset = record(tmp_path / "d")
     episode = dataset.episodes[1]
@@ -142,7 +142,7 @@ def test_all_that_is_said_comes_back(tmp_path: Path) -> None:
 
 
 def test_retractions_are_for_good_and_kept_in_the_history(tmp_path: Path) -> None:
-    """By anybody, at any time, also of what another process wrote; retractions cannot be retracted."""
+    """By any client, at any time, also annotations of another process; retractions cannot be retracted."""
     dataset = record(tmp_path / "d")
     episode = dataset.episodes[0]
     first, second = dataset.annotate("h", [layers.tag(episode, "a"), layers.tag(episode, "b")], source="anna")
@@ -155,7 +155,7 @@ def test_retractions_are_for_good_and_kept_in_the_history(tmp_path: Path) -> Non
 
 
 def test_nothing_is_there_before_it_is_flushed(tmp_path: Path) -> None:
-    """`flush` acknowledges; a writer that says nothing leaves nothing."""
+    """`flush` acknowledges; a writer without annotations leaves no file."""
     dataset = record(tmp_path / "d")
     with dataset.annotator("h", source="me") as writer:
         assert dataset.layers == ()
@@ -170,7 +170,7 @@ def test_nothing_is_there_before_it_is_flushed(tmp_path: Path) -> None:
 
 
 def test_threads_may_share_a_writer(tmp_path: Path) -> None:
-    """Each annotation is there once."""
+    """Each annotation exists once."""
     dataset = record(tmp_path / "d")
     with dataset.annotator("h", source="me") as writer:
 
@@ -215,7 +215,7 @@ def test_a_forked_process_needs_a_writer_of_its_own(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_written_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a new file; nothing is lost, and nothing is there twice."""
+    """In a new file; no annotation is lost or duplicated."""
     dataset = record(tmp_path / "d")
     writer = dataset.annotator("h", source="me")
     writer.add(layers.tag(dataset.episodes[0], "a"))
@@ -269,7 +269,7 @@ def test_episodes_that_are_being_recorded_can_be_annotated(tmp_path: Path) -> No
 
 
 def test_writers_of_several_processes(tmp_path: Path) -> None:
-    """Each has its own file, and all is there."""
+    """Each has its own file, and all annotations are in the layer."""
     dataset = record(tmp_path / "d")
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=_annotate, args=(dataset.path, number)) for number in range(2)]

@@ -69,7 +69,7 @@ def sayings(draw: st.DrawFn) -> list[Said]:
 
 
 def write(dataset: rlds_kit.Dataset, said: list[Said]) -> None:
-    """Says it: every writer of every layer has a file of its own."""
+    """Writes the annotations: every writer of every layer has its own file."""
     ids: list[uuid.UUID] = []
     writers = {
         (writer, layer): dataset.annotator(f"layer{layer}", source=SOURCES[writer])
@@ -142,8 +142,8 @@ def expected(said: list[Said], episode: int, field: str) -> dict[int, Any]:
 @pytest.mark.sweep
 @given(sayings())
 @settings(max_examples=repetitions(60, least=24))
-def test_views_are_what_was_said(said: list[Said]) -> None:
-    """Amended where an annotation counts, as recorded elsewhere, whoever says what and takes what back."""
+def test_views_show_the_annotations(said: list[Said]) -> None:
+    """Values are amended where an annotation is effective, else as recorded, for any sources and retractions."""
     check(said)
 
 
@@ -184,7 +184,7 @@ def check(said: list[Said]) -> None:
 
 
 def test_a_rule_of_ones_own(tmp_path: Path) -> None:
-    """`rules` says by field what to make of several sources; `votes` gives what each says."""
+    """`rules` determines by field how several sources are combined; `votes` returns the value of each."""
     dataset = record(tmp_path / "d")
     episode = dataset.episodes[0]
     for source, value in (("anna", 1.0), ("bob", 5.0)):
@@ -331,7 +331,7 @@ def test_a_part_of_a_nest_is_amended_alone(tmp_path: Path) -> None:
 
 
 def test_a_view_does_not_change(tmp_path: Path) -> None:
-    """What is said later is in a view made by `refresh`, and in `layer`."""
+    """Later annotations are in a view made by `refresh`, and in `layer`."""
     dataset = record(tmp_path / "d")
     episode = dataset.episodes[0]
     dataset.annotate("h", [layers.reward(episode, 1.0, 0)], source="anna")
@@ -372,7 +372,7 @@ def test_transitions_have_amended_rewards(tmp_path: Path, extra: str) -> None:
 
 
 def test_rewards_of_agents_are_amended_one_by_one(tmp_path: Path) -> None:
-    """Of several sources an agent's become their mean; the other agents keep theirs."""
+    """The rewards of one agent from several sources become their mean; those of other agents do not change."""
     with EpisodeWriter(tmp_path / "d") as writer, writer.episode() as going:
         going.start({"a": 0, "b": 0})
         last = {"a": 1, "b": 1}

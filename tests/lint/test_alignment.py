@@ -58,7 +58,7 @@ def test_shifted_observations(recording: Path, tmp_path: Path, shift: int, words
 
 @pytest.mark.parametrize(("shift", "words"), [(1, "one row late"), (-1, "one row early")])
 def test_shifted_rewards(tmp_path: Path, shift: int, words: str) -> None:
-    """Rewards that differ from step to step tell which way."""
+    """Rewards that differ from step to step determine the direction."""
     recording = cartpoles(tmp_path / "pendulum", 2, "Pendulum-v1")
     report = found(_shifted(recording, tmp_path / "d", "reward", shift), *ALL)
     assert (report.rules, len(report.errors)) == (("RK102",), 1)
@@ -76,7 +76,7 @@ def test_other_rewards_are_a_warning(recording: Path, tmp_path: Path) -> None:
 
 
 def test_what_no_shift_explains_is_not_reported(recording: Path, tmp_path: Path) -> None:
-    """Another version of an environment makes other observations; replaying says so, and no rule does."""
+    """Another version of an environment makes other observations; `replay` reports that, but no rule does."""
 
     def change(episode: int, step: int, row: dict[str, Any]) -> None:
         row["observation"] = row["observation"] + np.float32(0.125)
@@ -96,7 +96,7 @@ def test_actions_of_the_step_before_without_an_environment(tmp_path: Path) -> No
 
 
 def test_zeros_that_are_common_prove_nothing(tmp_path: Path) -> None:
-    """People who wait before they act."""
+    """Recordings of people who wait before they act."""
 
     def change(course: Course) -> None:
         course.actions[:15] = [np.float32(0)] * 15
@@ -145,7 +145,7 @@ def test_few_rows_of_large_images_are_decoded() -> None:
 
 
 def test_no_window_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an environment that was recorded while somebody watched."""
+    """Of an environment that was rendered for a person during the recording."""
     path = write(tmp_path / "d", courses(2), environment={"id": "CartPole-v1", "kwargs": {"render_mode": "human"}})
     made: list[Any] = []
 

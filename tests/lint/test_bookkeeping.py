@@ -38,7 +38,7 @@ def test_longer_than_the_limit(tmp_path: Path) -> None:
 
 
 def test_longer_than_a_limit_that_may_not_have_been_there(tmp_path: Path) -> None:
-    """Only the environment's spec says so, not what it was wrapped in."""
+    """Only the environment's spec has a limit, not its recorded wrappers."""
     limited = {"interface": "gymnasium", "spec": {"max_episode_steps": 15}}
     report = found(write(tmp_path / "d", courses(2), environment=limited), "RK601")
     assert (report.errors, report.warnings[0].episodes) == ((), 2)

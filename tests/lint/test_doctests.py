@@ -10,7 +10,7 @@ MODULES = ["catalogue", "dynamics", "nests", "report", "rules.out_of_bounds", "t
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_docstrings(name: str) -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     module = importlib.import_module(f"rlds_kit.lint.{name}")
     result = doctest.testmod(module)
     assert (result.failed, result.attempted > 0) == (0, True)

@@ -1,4 +1,4 @@
-"""Rules RK501 to RK504: what is there twice."""
+"""Rules RK501 to RK504: duplicates."""
 
 from pathlib import Path
 

@@ -147,7 +147,7 @@ def test_false_end(tmp_path: Path) -> None:
 
 
 def test_all_of_one_length(tmp_path: Path) -> None:
-    """A limit that nobody knows of."""
+    """An unknown limit."""
     assert found(write(tmp_path / "d", courses(10)), "RK209").rules == ("RK209",)
     assert found(write(tmp_path / "e", [*courses(10), Course(11, 21)]), "RK209").findings == ()
 

@@ -42,7 +42,7 @@ def _course(number: int, quality: int | None) -> Course:
 
 
 def test_images_that_were_jpeg(tmp_path: Path) -> None:
-    """Nothing but the images says so."""
+    """Only the images show it."""
     report = found(write(tmp_path / "d", [_course(number, 75) for number in range(2)]), "RK4")
     assert [(each.rule, each.field) for each in report.findings] == [("RK402", "observation/camera")]
 

@@ -1,4 +1,4 @@
-"""The overview has every rule, and the page of a rule says what its docstring says."""
+"""The overview has every rule, and the page of a rule has the text of its docstring."""
 
 from pathlib import Path
 

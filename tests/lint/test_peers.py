@@ -153,7 +153,7 @@ def test_final_observations_of_d4rl(tmp_path: Path, final: str, rules: tuple[str
 
 
 def _crashed(source: Path, target: Path, kept: int) -> Path:
-    """A directory of EnvLogger's as a crash leaves it: the index lacks the last episodes, the steps are there."""
+    """A directory of EnvLogger after a crash: the index lacks the last episodes, but the steps exist."""
     shutil.copytree(source, target)
     (index,) = target.glob("*/episode_index.riegeli")
     with RecordReader(index) as reader:

@@ -129,7 +129,7 @@ def test_rules_have_ids_by_theme() -> None:
 
 
 def test_columns_and_rows_of_a_reader_are_alike() -> None:
-    """Columns are looked at as they are where a reader has them; what they hold is the same."""
+    """Columns are used directly if a reader has them; their values are the same."""
     rows = Rows({"observation": {"x": np.arange(4.0), "words": ["a", "b", "c", "d"]}, "info": np.arange(2)}, 4)
     columns = columns_between(rows.columns, 1, 4, lambda path: path != "observation/y")
     expected = leaves_of(rows[1:4], 1)
@@ -175,7 +175,7 @@ def test_an_episode_of_a_foreign_format_that_cannot_be_read_is_named(tmp_path: P
 
 
 def test_few_rows_of_unknown_size_are_shown_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a shape with open lengths nor a field that is not declared says how large its values are."""
+    """The sizes of values are unknown for shapes with open lengths and for undeclared fields."""
 
     def change(course: Course) -> None:
         course.others = [{"picture": np.full((100, 100), row, np.uint8)} for row in range(21)]

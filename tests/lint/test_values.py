@@ -55,7 +55,7 @@ def test_not_a_number_elsewhere(tmp_path: Path) -> None:
 
 
 def test_constant_fields(tmp_path: Path) -> None:
-    """One part of an observation, and the rewards; nothing is said of the part that changes."""
+    """One part of an observation, and the rewards; the part that changes is not reported."""
 
     def change(course: Course) -> None:
         course.observations = [{"camera": each, "lamp": np.uint8(3)} for each in course.observations]
@@ -67,7 +67,7 @@ def test_constant_fields(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("rows", "is_found"), [(99, False), (100, True)])
 def test_few_rows_prove_nothing(tmp_path: Path, rows: int, is_found: bool) -> None:
-    """A short recording may well stand still: of fewer than 100 rows nothing is said."""
+    """A short recording may be constant: with fewer than 100 rows nothing is reported."""
     made = [Course(0, actions=49), Course(1, actions=rows - 51)]
     for course in made:
         course.observations = [np.zeros(WIDTH, np.float32)] * len(course.observations)
@@ -116,7 +116,7 @@ def test_action_out_of_bounds(tmp_path: Path) -> None:
     ("field", "rule"), [("observation", "RK306"), ("reward", "RK308"), ("discount", "RK308"), ("none", "")]
 )
 def test_out_of_bounds(tmp_path: Path, field: str, rule: str) -> None:
-    """What a dataset says of itself is compared with what it holds: here the bounds became narrower afterwards."""
+    """The declared bounds are compared with the values: here the bounds became narrower afterwards."""
     bounds = {"observation": 100.0, "reward": 10.0, field: 1e-3}
 
     def change(course: Course) -> None:

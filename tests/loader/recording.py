@@ -1,4 +1,4 @@
-"""Random datasets for the loader's tests: what they hold follows from a plan, so that an example can be made again."""
+"""Random datasets for the loader's tests; a plan determines their content, so that an example can be repeated."""
 
 import itertools
 import shutil
@@ -27,7 +27,7 @@ Make = Callable[[Dice], Any]
 
 @dataclass(frozen=True)
 class FieldKind:
-    """What a field holds; `spec` None: nobody declared it. A value of None is not recorded."""
+    """The values of a field; `spec` None: not declared. A value of None is not recorded."""
 
     spec: specs.Spec | None
     make: Make
@@ -138,7 +138,7 @@ class Plan:
       block_rows: steps of a block; None: as many as the recorder likes.
       shard_episodes: the most episodes of a shard.
       at_once: episodes that are recorded beside each other.
-      is_scheduled: whether every step says its number, as it does where a scheduler leaves steps out.
+      is_scheduled: whether every step has its number, as if a scheduler had left steps out.
       seed: of the values.
     """
 
@@ -174,7 +174,7 @@ class Plan:
 
 @contextmanager
 def recorded(plan: Plan, *, include_open: bool = False) -> Iterator[Dataset]:
-    """Records a plan, in a directory that is there as long as the context.
+    """Records a plan, in a directory that exists as long as the context.
 
     Args:
       plan: what to record.
@@ -190,7 +190,7 @@ def recorded(plan: Plan, *, include_open: bool = False) -> Iterator[Dataset]:
         recorder.flush()
         if include_open:
             yield rlds_kit.open(directory / "live", include_open=True)
-        else:  # a copy is what a killed writer leaves: no end, no index, and nobody holds the lock
+        else:  # a copy is like the files of a killed writer: no end, no index, and no lock
             shutil.copytree(directory / "live", directory / "copy")
             recorder.close()
             ended = all(episode.ending is not EpisodeEnd.INCOMPLETE for episode in plan.episodes)

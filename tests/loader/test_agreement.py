@@ -96,7 +96,7 @@ def test_chunks_are_the_same(dataset: rlds_kit.Dataset, pad: Any) -> None:
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_a_discount_that_was_not_given_is_one(tmp_path: Path, n: int) -> None:
-    """Zero would say that the next step is terminal."""
+    """Zero would mean that the next step is terminal."""
     from rlds_kit import transformations as rlt
 
     with EpisodeWriter(tmp_path) as writer, writer.episode() as episode:

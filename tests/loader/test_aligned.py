@@ -1,4 +1,4 @@
-"""Memory that TensorFlow takes without a copy."""
+"""Memory that TensorFlow uses without a copy."""
 
 import gc
 import operator
@@ -36,7 +36,7 @@ def test_arrays_are_aligned(shape: tuple[int, ...], dtype: str) -> None:
 
 @pytest.mark.parametrize("form", ["steps", "dense", "torch"])
 def test_what_is_kept_of_an_epoch_does_not_change_in_the_next(tmp_path: Path, form: str) -> None:
-    """No memory is used again as long as an array or a tensor is there."""
+    """Memory is not reused while an array or a tensor refers to it."""
     dataset = numbered(tmp_path, (300, 270, 330)).select("image")
     expected = [episode["image"] for episode in dataset.episodes]
     forms: dict[str, Callable[[], Iterable[Any]]] = {
@@ -102,7 +102,7 @@ def test_views_and_copies_are_the_same_steps(tmp_path: Path, monkeypatch: pytest
 def test_step_that_is_kept_does_not_keep_its_episode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: int, most: int
 ) -> None:
-    """What a shuffle holds is what its steps weigh, however large the episodes are, and for large frames a bit more."""
+    """The memory of a shuffle is that of its steps, for episodes of any size, and slightly more for large frames."""
     memory = ReusableMemory(0)
     monkeypatch.setattr("rlds_kit.loader.memory._memory", memory)
     monkeypatch.setattr("rlds_kit.loader.memory.LENT_BYTES", most)
@@ -124,7 +124,7 @@ def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_episodes_that_are_kept_keep_a_stretch_each_while_little_is_lent(
     sixteen: Path, monkeypatch: pytest.MonkeyPatch, lent: int, least: int, are_small: bool
 ) -> None:
-    """A shuffle of episodes, large or small, holds about half of what may be lent; the steps are the same."""
+    """A shuffle of episodes, large or small, refers to about half of the memory limit; the steps are the same."""
     memory = ReusableMemory(0)
     monkeypatch.setattr("rlds_kit.loader.memory._memory", memory)
     monkeypatch.setattr("rlds_kit.loader.memory.LENT_BYTES", lent)
@@ -163,7 +163,7 @@ def test_iteration_goes_on_from_a_checkpoint(
 def test_nothing_is_read_with_large_episodes_that_are_converted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, are_small: bool, expected: int
 ) -> None:
-    """How much of it is kept nobody would know; with small ones it is."""
+    """The memory of converted values is not tracked; small episodes are read nevertheless."""
     monkeypatch.setattr(WholeEpisodes, "are_small", are_small)
     read, flat = list[int](), StepArrays.flat
 

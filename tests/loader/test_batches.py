@@ -135,7 +135,7 @@ def test_memory_does_not_show(dataset: Dataset, shuffle: Any) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("shuffle", SHUFFLES)
 def test_memory_is_bounded(tmp_path: Path, shuffle: Any) -> None:
-    """Two pieces are held at a time, the one that is taken from and the next, and together they fit."""
+    """Two pieces are in memory at a time, the current one and the next, and together they are within the limit."""
     samples = numbered(tmp_path, LENGTHS, shades=16).windows(2)  # rows that are compressed are read in pieces
     memory = 40 * samples.weights.row_bytes  # less than half of the dataset
     gc.collect()
@@ -158,7 +158,7 @@ def _sizes_of_pools() -> dict[int, int]:
 
 
 def test_each_loop_is_an_epoch(dataset: Dataset) -> None:
-    """The next one goes on with the next, also after a loop that was broken off."""
+    """The next loop continues with the next epoch, also after an interrupted loop."""
     samples = dataset.transitions()
     reference = samples.batches(8, shuffle="global", seed=2)
     epochs = [list(reference) for _ in range(4)]

@@ -112,7 +112,7 @@ def test_how_many_chunks_an_episode_has(offsets: Offsets, count: int) -> None:
         assert all(array.all() for array in _arrays(samples.gather(range(count))["valid"]))
 
 
-def test_repeated_and_unsorted_offsets_come_as_they_are_asked_for() -> None:
+def test_repeated_and_unsorted_offsets_come_as_requested() -> None:
     """The order of the offsets is the order of the array."""
     with recorded(plain(4, observation="scalar")) as dataset:
         one = dataset.episodes[0]["observation"].tolist()

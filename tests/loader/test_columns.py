@@ -1,4 +1,4 @@
-"""What a framework that knows numbers and bytes only is told of a field."""
+"""Descriptions of fields for frameworks that support only numbers and bytes."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from rlds_kit.loader.layout import layout
 
 @pytest.mark.parametrize("inner", [specs.Text(), specs.Bytes(), specs.Array((2,), "float32")])
 def test_a_field_that_may_be_none_is_refused_with_a_cure(inner: specs.Spec) -> None:
-    """None is neither empty text nor zeros, so whoever recorded it has to say what stands for it."""
+    """None is neither empty text nor zeros, so the caller must choose a replacement."""
     spec = specs.Dict({"note": specs.Optional(inner)})
     (leaf,) = layout(spec, "note", {})
     with pytest.raises(SpecError, match=r"data: note is None or missing at some steps.*record a value.*`select`"):

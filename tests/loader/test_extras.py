@@ -1,4 +1,4 @@
-"""What is said where a framework is not installed."""
+"""Errors if a framework is not installed."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ CALLS = [
 
 
 def test_the_error_names_the_line_that_installs_it(tmp_path: Path) -> None:
-    """Every method that gives something to a framework says so."""
+    """Every method for a framework raises this error."""
     numbered(tmp_path, (3,))
     code = f"""
 import sys

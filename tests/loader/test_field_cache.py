@@ -43,7 +43,7 @@ def _load(samples: Samples, items: np.ndarray, cache: FieldCache) -> Any:
     ],
 )
 def test_the_smallest_fields_are_cached(dataset: Dataset, limit: int, paths: set[str]) -> None:
-    """As many as fit: each takes its bytes and one for whether it is defined, and all together take one."""
+    """As many as fit: each needs its bytes and one for its mask, and all together need one more."""
     samples = dataset.select("observation", "action", "reward", "image").transitions()
     assert {leaf.path for leaf in samples.cache(limit).leaves} == paths
 

@@ -1,4 +1,4 @@
-"""The dicts and buffers of other libraries hold the transitions of the dataset."""
+"""The dicts and buffers of other libraries have the transitions of the dataset."""
 
 from typing import Any
 

@@ -98,7 +98,7 @@ def _stacked(episodes: Any) -> Any:
 @pytest.mark.parametrize("last_step", ["zeros", "repeat", "drop"])
 @pytest.mark.parametrize("read", [dense, stepwise, read_in_place, by_number, built, by_builder])
 @pytest.mark.filterwarnings("ignore:label.. is deprecated:DeprecationWarning")
-def test_every_feed_and_build_gives_what_was_asked_for(read: Read, last_step: str, tmp_path: Path) -> None:
+def test_every_feed_and_build_has_the_requested_last_step(read: Read, last_step: str, tmp_path: Path) -> None:
     """Actions, rewards, flags and lengths; nothing else of an episode is different."""
     episodes = read(record(tmp_path / "ours"), last_step)
     found = sorted((each["steps"] for each in episodes), key=lambda steps: len(steps["reward"]))

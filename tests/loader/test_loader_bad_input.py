@@ -1,4 +1,4 @@
-"""What people ask for by mistake: an error that says what was expected, what came, and what to do."""
+"""Invalid arguments: an error states what was expected, what was received, and how to fix it."""
 
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def test_fields_that_are_not_there(dataset: Dataset, name: str) -> None:
 
 
 def test_a_field_that_is_no_array_cannot_be_converted() -> None:
-    """Values of any kind are kept as they were recorded; a dtype for them would be ignored."""
+    """Values of type `Any` are returned as recorded; a dtype for them would be ignored."""
     with recorded(plain(5, observation="text")) as dataset:
         with pytest.raises(KeyError, match="there is no array 'observation' to convert"):
             dataset.windows(1, dtypes={"observation": "float32"})
@@ -170,7 +170,7 @@ def test_an_end_that_may_be_damaged_is_not_guessed(tmp_path: Path) -> None:
     assert name == path.name
     data = bytearray(path.read_bytes())
     data[entry.end + 45] ^= 1  # in the record of the episode's end
-    del data[entry.end + blocks.BLOCK_SIZE :]  # and its index is gone
+    del data[entry.end + blocks.BLOCK_SIZE :]  # and its index is lost
     path.write_bytes(data)
     with pytest.warns(rlds_kit.DamageWarning):
         damaged = rlds_kit.open(tmp_path)

@@ -16,7 +16,7 @@ SIZE: Final = 1 << 16
 
 
 def test_memory_is_used_again_when_no_view_is_left() -> None:
-    """A view of a view keeps it, whatever its dtype and shape."""
+    """A view of a view prevents reuse, whatever its dtype and shape."""
     memory = ReusableMemory()
     array = memory.array(SIZE)
     place, view = array.ctypes.data, array.view(np.float32).reshape(4, -1)[1:, ::2]
@@ -34,7 +34,7 @@ def test_memory_is_used_again_when_no_view_is_left() -> None:
     assert memory.free_bytes == 0
 
 
-def test_no_more_memory_stays_than_was_said() -> None:
+def test_unused_memory_stays_below_its_limit() -> None:
     """What comes back beyond it goes to the system."""
     memory = ReusableMemory(3 * SIZE)
     arrays = [memory.array(SIZE) for _ in range(8)]
@@ -42,7 +42,7 @@ def test_no_more_memory_stays_than_was_said() -> None:
     assert memory.free_bytes == 3 * SIZE
 
 
-def test_sizes_that_nobody_asks_for_any_more_make_room() -> None:
+def test_sizes_that_are_not_requested_any_more_are_freed() -> None:
     """Another dataset has other sizes; those of the one before do not stay for ever."""
     memory = ReusableMemory(8 * SIZE)
     arrays = [memory.array(SIZE) for _ in range(8)]
@@ -68,7 +68,7 @@ def test_memory_of_another_size_is_used_again() -> None:
 
 
 def test_what_is_larger_than_needed_counts_as_free() -> None:
-    """Small arrays that are kept, in the memory of large ones, waste no more than was said."""
+    """Small arrays in the memory of large ones waste no more than the documented amount."""
     memory, kept = ReusableMemory(8 * SIZE), []
     for _ in range(20):
         large = memory.array(4 * SIZE)
@@ -101,13 +101,13 @@ def test_little_is_wasted(size: int) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_process_that_is_forked_has_memory_of_its_own() -> None:
-    """What it writes is not seen in the other."""
+    """Its writes are not visible in the other process."""
     memory = ReusableMemory()
     array = memory.array(SIZE)
     array[:] = 1
     context = multiprocessing.get_context("fork")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # that other threads may hold locks: none matters here
+        warnings.simplefilter("ignore", DeprecationWarning)  # that other threads may have locks: none matters here
         child = context.Process(target=array.fill, args=(2,))
         child.start()
     child.join()

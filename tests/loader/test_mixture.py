@@ -20,7 +20,7 @@ from tests.loader.truth import flat, loader_threads, numbers_of, same_batches
 
 SHUFFLES: tuple[Any, ...] = (None, "global", "blocks")
 LARGE, SMALL, TINY = 1000, 2000, 3000
-"""The first step's number of each dataset, by which its samples are told."""
+"""The first step's number of each dataset, which identifies its samples."""
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_batches_are_those_of_the_datasets(datasets: list[Dataset]) -> None:
 @pytest.mark.parametrize("shuffle", SHUFFLES)
 @pytest.mark.parametrize("size", [1, 7])
 def test_a_mixture_can_be_interrupted_anywhere(datasets: list[Dataset], shuffle: Any, size: int) -> None:
-    """Another loader, with other threads and memory, goes on bit for bit; the next loop goes on where one stopped."""
+    """Another loader, with other threads and memory, continues bit for bit, and so does the next loop."""
     mixed = rlds_kit.mix(dict(zip(datasets, (3, 2, 0.3), strict=True))).transitions(2, 0.9)
     expected = _take(mixed.batches(size, shuffle=shuffle, seed=3, memory=9_000), 40)
     for count in range(0, 33, 4):
@@ -242,7 +242,7 @@ def test_datasets_have_names_of_their_own_in_no_list(datasets: list[Dataset]) ->
 
 
 def test_weights_may_be_numbers_of_numpy(datasets: list[Dataset]) -> None:
-    """A state is in what JSON can hold, whatever the weights were."""
+    """A state has only values that JSON can represent, for any weights."""
     weights: Any = {datasets[0]: np.float32(0.75), datasets[1]: np.int64(2)}
     state = rlds_kit.mix(weights).transitions().batches(4).state_dict()
     assert json.loads(json.dumps(state)) == state
@@ -285,7 +285,7 @@ def test_a_state_of_another_mixture_is_refused(datasets: list[Dataset], tmp_path
 
 
 def test_states_of_mixtures_and_of_single_datasets_are_not_mixed_up(datasets: list[Dataset]) -> None:
-    """Each error says what the state is of."""
+    """Each error names the kind of the state."""
     mixed = rlds_kit.mix({datasets[0]: 1}).transitions().batches(4)
     single = datasets[0].transitions().batches(4)
     with pytest.raises(ValueError, match="of one dataset's batches, not of a mixture's"):

@@ -120,7 +120,7 @@ def test_numbers_of_other_types_are_refused(arguments: dict[str, Any], message: 
 
 
 def test_any_integer_is_an_integer() -> None:
-    """Of whatever type, it is kept as Python's own: a state goes through JSON, and an order must not depend on it."""
+    """It is stored as a Python number, because a state must be JSON, and an order must not depend on the type."""
     made = Options(np.int32(4), seed=np.uint8(7), shard=(np.int64(1), np.int64(2)), threads=np.int8(3))  # type: ignore[arg-type]
     assert made == Options(4, seed=7, shard=(1, 2), threads=3)
     kinds = {type(each) for each in (made.batch_size, made.seed, *made.shard, made.threads)}

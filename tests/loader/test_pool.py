@@ -38,7 +38,7 @@ def _loaded(samples: Samples, items: np.ndarray) -> Pool:
 @given(items=st.lists(st.integers(0, sum(LENGTHS) - 1), max_size=30), limit=st.sampled_from((1, 6_000, 1 << 20)))
 @settings(max_examples=60)
 def test_runs_have_every_wanted_step_once(dataset: Dataset, items: list[int], limit: int) -> None:
-    """Runs do not overlap, and none spans a block that nobody wants."""
+    """Runs do not overlap, and none spans a block that is not needed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pools, "RUN_BYTES", limit)
         runs = dataset.windows(1).pool(np.array(items, np.int64)).runs()
@@ -89,7 +89,7 @@ def test_the_size_of_runs_does_not_show(dataset: Dataset, limit: int, monkeypatc
 
 
 def test_what_is_undefined_is_zero_whatever_was_read_before() -> None:
-    """Memory that is used again shows nothing of the steps that it held: before a gap, at an end, where nothing is."""
+    """Reused memory has no values of earlier steps: before a gap, at an end, or where values are undefined."""
     gaps = EpisodePlan(40, gaps=frozenset({7, 20, 21}), lacks_observation=True)
     plan = Plan((gaps, gaps), observation="large image", action="continuous", is_scheduled=True, block_rows=8)
     with recorded(plan) as dataset:

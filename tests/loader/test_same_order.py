@@ -1,4 +1,4 @@
-"""The same samples in the same order, whichever framework asks for them."""
+"""The same samples in the same order for every framework."""
 
 from typing import Any
 

@@ -206,7 +206,7 @@ def test_an_undefined_object_is_none() -> None:
 
 
 def test_eight_threads_gather_at_once(dataset: Dataset) -> None:
-    """Samples can be asked for from any thread."""
+    """Samples can be requested from any thread."""
     samples = dataset.windows(4, pad="repeat")
     numbers = [np.random.default_rng(seed).integers(0, len(samples), 20) for seed in range(8)]
     expected = [flat(samples.gather(each)) for each in numbers]
@@ -265,7 +265,7 @@ def test_samples_cross_blocks(block_rows: int, observation: str) -> None:
 
 def test_a_value_of_another_dtype_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     """Actions are recorded as they are given, so a loader may find one that does not fit its spec."""
-    dataset = _odd_actions(tmp_path, [np.array([2**24 + 1, 2])] * 3)  # no float holds every int64
+    dataset = _odd_actions(tmp_path, [np.array([2**24 + 1, 2])] * 3)  # no float represents every int64
     with pytest.raises(rlds_kit.SpecError, match=r"action of dtype float32 .* has dtype int64 .*'action': 'int64'"):
         dataset.transitions().gather(range(3))
     read = dataset.transitions(dtypes={"action": "int64"}).gather(range(3))["action"]

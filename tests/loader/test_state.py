@@ -1,4 +1,4 @@
-"""Saved states: a loader that is interrupted anywhere goes on as if it had not been."""
+"""Saved states: a loader that is interrupted anywhere continues as if it had not been interrupted."""
 
 import hashlib
 import json
@@ -90,7 +90,7 @@ def test_any_loader_of_any_dataset_can_be_interrupted(plan: Any, shuffle: Any, s
 
 
 def test_saving_a_state_changes_nothing(dataset: Dataset) -> None:
-    """A state can be asked for at any time, before, in and after a loop, and restored where it was taken."""
+    """A state can be requested at any time, before, in and after a loop, and restored at the same position."""
     batches = dataset.transitions().batches(10, shuffle="global")
     expected = list(dataset.transitions().batches(10, shuffle="global"))
     before = batches.state_dict()
@@ -346,7 +346,7 @@ def test_a_state_of_another_loader_is_refused(
 
 
 def test_a_state_of_another_dataset_is_refused(dataset: Dataset, tmp_path: Path) -> None:
-    """Also if it looks the same: episodes have identities."""
+    """Also if the content is equal: episodes are identified by their ids."""
     state = _state_after(_loader(dataset.windows(2)), 2)
     with pytest.raises(ValueError, match="does not have all the episodes"):
         _loader(numbered(tmp_path, LENGTHS).windows(2)).load_state_dict(state)
@@ -383,7 +383,7 @@ def test_a_state_of_another_version_is_refused(dataset: Dataset, state: dict[str
 
 
 def test_types_of_numbers_do_not_matter(dataset: Dataset) -> None:
-    """NumPy's integers give the same order and state as Python's, and JSON can hold it."""
+    """NumPy's integers give the same order and state as Python's, and JSON can represent it."""
     one = dataset.windows(np.int64(2), np.int8(1)).batches(np.int32(8), shuffle="global", seed=np.int64(3))  # type: ignore[arg-type]
     other = dataset.windows(2).batches(8, shuffle="global", seed=3)
     assert json.dumps(one.state_dict()) == json.dumps(other.state_dict())
@@ -395,7 +395,7 @@ def test_types_of_numbers_do_not_matter(dataset: Dataset) -> None:
 
 
 def test_a_loop_that_was_begun_keeps_its_samples(dataset: Dataset, tmp_path: Path) -> None:
-    """A state that is loaded meanwhile is the next loop's, and not that of a loop of which nothing was asked yet."""
+    """A state that is loaded meanwhile applies to the next loop, not to one that was created before."""
     fewer = numbered(tmp_path / "fewer", LENGTHS[:2])
     batches = dataset.transitions().batches(4, shuffle="global")
     expected = list(dataset.transitions().batches(4, shuffle="global"))

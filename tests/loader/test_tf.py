@@ -70,7 +70,7 @@ def _assert_step(step: dict[str, Any], truth: TrueEpisode, row: int, spec: specs
         assert found is not None
         got, wanted = np.asarray(_at_path(step, path)), _expected(value, found)
         if path.split("/")[0] == "discount" and value is None and _is_acted(truth, row):
-            wanted = np.ones_like(wanted)  # zero would say that the next step is terminal
+            wanted = np.ones_like(wanted)  # zero would mean that the next step is terminal
         assert (got.tolist() == wanted.tolist()) if wanted.dtype == object else same(got, wanted), path
     for name in FLAGS:
         assert step[name] == truth.flags[name][row]
@@ -157,7 +157,7 @@ def test_an_open_episode_has_no_end_and_no_last_step() -> None:
         assert not any(step["is_last"] for step in episode["steps"])
 
 
-def test_ends_are_told_apart() -> None:
+def test_ends_are_distinguished() -> None:
     with recorded(Plan(ENDS)) as dataset:
         ends = [episode["end"].decode() for episode in tfds.as_numpy(dataset.as_dense_tf_dataset())]
         assert ends == [episode.end.value for episode in dataset.episodes if episode.end]
@@ -212,7 +212,7 @@ def test_a_light_episode_is_read_with_one_call(
 def test_a_light_episode_is_read_when_its_steps_are_while_much_memory_is_in_use(
     counted: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So episodes that are kept, in a shuffle, hold no steps; the number of steps is known before they are read."""
+    """So episodes in a shuffle buffer have no steps in memory; the number of steps is known before they are read."""
     monkeypatch.setattr("rlds_kit.loader.memory.LENT_BYTES", 0)
     reads = _reads(monkeypatch)
     episodes = list(counted.as_tf_dataset())
@@ -337,7 +337,7 @@ def _as_dataset(steps: Any) -> Any:
 
 
 def test_damage_is_named(tmp_path: Path) -> None:
-    """TensorFlow's error holds the message of ours."""
+    """TensorFlow's error contains the message of ours."""
     numbered(tmp_path, (30,))
     (shard,) = tmp_path.glob("*.riegeli")
     raw = bytearray(shard.read_bytes())
@@ -410,7 +410,7 @@ def test_numbers_go_on_from_stretch_to_stretch(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.thorough  # 800 MB
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="asks Linux for the memory of this process")
 def test_a_long_episode_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
-    """Going through 800 MB of one episode's steps takes a part of that; what, the allocator decides."""
+    """Iterating over 800 MB of one episode's steps uses only a part of that memory, which depends on the allocator."""
     frame = np.zeros((200, 200), np.uint8)
     spec = specs.Dict({"observation": specs.Array((200, 200), np.uint8)})
     with EpisodeWriter(tmp_path, spec, record_time=False) as writer:
@@ -421,7 +421,7 @@ def test_a_long_episode_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
                     frame[0, 0] = number % 256
                     episode.step(action=0, reward=0.0, observation=frame)
     short, long = rlds_kit.open(tmp_path).select("observation").as_tf_dataset()
-    assert len(list(short["steps"])) == 4  # now TensorFlow has what it needs once
+    assert len(list(short["steps"])) == 4  # now TensorFlow has its initial memory
     before, most = _resident_bytes(), 0
     for number, step in enumerate(long["steps"].skip(1)):
         assert int(step["observation"][0, 0]) == number % 256

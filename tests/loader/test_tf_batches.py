@@ -73,7 +73,7 @@ def test_batches_of_any_array(observation: str) -> None:
 
 
 def test_training_goes_on_where_a_state_says(counted: Dataset) -> None:
-    """TensorFlow asks ahead; `state_at` counts what training has had."""
+    """TensorFlow prefetches; `state_at` counts the batches that training has used."""
     samples = counted.transitions()
     expected = list(_epochs(samples.batches(8, shuffle="global", seed=1), 3))
     batches = samples.batches(8, shuffle="global", seed=1)

@@ -92,7 +92,7 @@ def test_bfloat16_keeps_its_bits() -> None:
 
 
 def test_tensors_may_be_written_to(dataset: Dataset) -> None:
-    """They share memory with nothing that anybody reads."""
+    """They share no memory with data that is still read."""
     made = dataset.transitions().as_torch_dataset()
     made[3]["observation"].fill_(-1)
     assert int(made[3]["observation"]) == 3
@@ -166,7 +166,7 @@ def test_a_field_with_a_name_of_ours_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_sampler_gives_the_order_of_the_loader(dataset: Dataset, workers: int) -> None:
-    """Epoch after epoch, whoever reads."""
+    """Epoch after epoch, in any process."""
     samples = dataset.transitions()
     sampler = samples.torch_sampler(seed=5)
     loader = DataLoader(samples.as_torch_dataset(), 7, sampler=sampler, num_workers=workers)
@@ -269,7 +269,7 @@ def test_an_epoch_is_set_by_a_number_of_any_integer_type(dataset: Dataset) -> No
     assert list(sampler) == first
 
 
-def test_an_episode_is_asked_for_by_one_number(dataset: Dataset) -> None:
+def test_an_episode_is_requested_by_one_number(dataset: Dataset) -> None:
     """Episodes differ in length, so several are no item."""
     episodes = dataset.as_torch_dataset()
     assert episodes[np.int64(0)]["episode_id"] == episodes[-len(episodes)]["episode_id"]
@@ -278,7 +278,7 @@ def test_an_episode_is_asked_for_by_one_number(dataset: Dataset) -> None:
 
 
 def test_there_is_no_state_beyond_an_epoch(dataset: Dataset) -> None:
-    """A wrong count would go on at the wrong place."""
+    """With a wrong count, training would continue at the wrong position."""
     sampler = dataset.transitions().torch_sampler()
     for epoch, samples in ((0, 86), (-1, 0), (0, -1)):
         with pytest.raises(ValueError, match="expected 0 to 85 samples"):
@@ -327,7 +327,7 @@ def test_workers_share_the_batches_of_every_epoch(dataset: Dataset, persistent: 
 
 @pytest.mark.thorough
 def test_what_goes_on_in_the_middle_is_not_divided(dataset: Dataset) -> None:
-    """Workers would begin anew; without them it goes on where the state says."""
+    """Workers would start from the beginning; without them the loop continues at the saved position."""
     batches = dataset.transitions().batches(7, shuffle="global")
     batches.load_state_dict(batches.state_at(0, 3))
     with pytest.raises(ValueError, match=r"middle of an epoch.*num_workers=0"):
@@ -353,11 +353,11 @@ def test_batches_of_a_shard_are_divided_again(dataset: Dataset) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata says it
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata warns about it
 # PyTorch ends a spawned worker that is slow to start, and reports it in a later test.
 @pytest.mark.parametrize("context", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_a_state_without_workers_is_none_of_workers(dataset: Dataset, context: str) -> None:
-    """However they are started, they know of the state, and the error says what to do."""
+    """However they are started, workers know the state, and the error explains what to do."""
     batches = dataset.transitions().batches(7, shuffle="global")
     made = batches.as_torch_dataset()
     made.load_state_dict(batches.state_at(0, 3))

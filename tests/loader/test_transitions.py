@@ -80,7 +80,7 @@ def test_the_discount_is_zero_at_a_terminal_step_only(ending: EpisodeEnd, n: int
 
 
 def test_nothing_is_joined_over_a_gap() -> None:
-    """Before a gap fewer rewards are summed, and the value goes on from the last observation before it."""
+    """Before a gap fewer rewards are summed, and the value is bootstrapped from the last observation before it."""
     plan = Plan((EpisodePlan(7, gaps=frozenset({3})),), observation="scalar", is_scheduled=True, reward="float64")
     with recorded(plan) as dataset:
         observation, reward = dataset.episodes[0]["observation"], dataset.episodes[0]["reward"]
@@ -166,7 +166,7 @@ def test_what_is_beyond_the_end_adds_nothing(tmp_path: Path, infinite: float) ->
 
 
 def test_a_discount_that_was_not_given_is_not_zero(tmp_path: Path) -> None:
-    """A zero would say that the step is terminal; without a discount only `gamma` counts."""
+    """A zero would mean that the step is terminal; without a discount only `gamma` is used."""
     spec = specs.Dict({"discount": specs.Array((), np.float64)})
     batch = _write(tmp_path, [{}, {"discount": 0.5}, {}, {}], spec).transitions(n=1, gamma=0.9).gather(range(4))
     np.testing.assert_allclose(batch["discount"], [0.9, 0.45, 0.9, 0])
@@ -180,7 +180,7 @@ def test_episodes_with_and_without_discounts_in_one_dataset(tmp_path: Path) -> N
 
 
 def test_a_reward_that_was_not_given_is_not_valid(tmp_path: Path) -> None:
-    """It adds nothing to a sum, and the mask says that the sum is not whole."""
+    """It adds nothing to a sum, and the mask shows that the sum is incomplete."""
     dataset = _write(tmp_path, [{"reward": 1.0}, {"reward": None}, {"reward": 4.0}])
     batch = dataset.transitions(n=2).gather(range(3))
     assert batch["reward"].tolist() == [1, 4, 4]
@@ -189,7 +189,7 @@ def test_a_reward_that_was_not_given_is_not_valid(tmp_path: Path) -> None:
 
 
 def test_rewards_of_several_types_are_summed(tmp_path: Path) -> None:
-    """Without a spec nobody said that 0 and 0.5 are of one type; what is summed is a number all the same."""
+    """Without a spec, 0 and 0.5 have different types; their sum is a number nevertheless."""
     steps: list[dict[str, Any]] = [
         {"reward": 0, "discount": 1},
         {"reward": 0.5, "discount": 0.5},
@@ -224,7 +224,7 @@ def test_vectors_of_rewards_and_discounts(tmp_path: Path) -> None:
 
 
 def test_a_reward_cannot_be_discounted_by_a_vector(tmp_path: Path) -> None:
-    """Nobody knows what is meant; shapes that happen to broadcast would give nonsense."""
+    """The meaning is ambiguous; shapes that happen to broadcast would give wrong results."""
     declared = specs.Dict({"reward": specs.Array((), np.float64), "discount": specs.Array((3,), np.float64)})
     samples = _record_vectors(tmp_path, declared, {"reward": 1.0, "discount": np.ones(3)}).transitions(n=3)
     with pytest.raises(SpecError, match=r"rewards of shape \(\), discounts of shape \(3,\)"):
@@ -242,7 +242,7 @@ def test_agents_have_discounts_of_their_own(tmp_path: Path) -> None:
 
 
 def test_an_absent_agent_gets_nothing(tmp_path: Path) -> None:
-    """The mask says for each agent whether all of its rewards are there."""
+    """The mask shows for each agent whether all of its rewards are defined."""
     spec = specs.Dict({"reward": specs.Dict({"ada": specs.Array((), np.float64), "bob": specs.Any()})})
     with Recorder(tmp_path, spec) as recorder:
         episode = recorder.start_episode()
@@ -258,7 +258,7 @@ def test_an_absent_agent_gets_nothing(tmp_path: Path) -> None:
 
 
 def test_a_lost_number_of_steps_is_damage_not_a_join(tmp_path: Path) -> None:
-    """An action that is missing in the middle means a gap; without the steps' numbers nobody may join them."""
+    """An action that is missing in the middle means a gap; without the steps' numbers, steps must not be joined."""
     for spec, action in ((None, 1), (specs.Dict({"action": specs.Dict({"x": specs.Array((), np.int64)})}), {"x": 1})):
         directory = tmp_path / str(spec is None)
         with Recorder(directory, spec) as recorder:

@@ -1,4 +1,4 @@
-"""Damage and interrupts: an error in the loop, no thread that is left, and a state from which to go on."""
+"""Damage and interrupts: an error in the loop, no remaining threads, and a state from which to continue."""
 
 import itertools
 import signal

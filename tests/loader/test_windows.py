@@ -33,7 +33,7 @@ def test_windows_are_what_a_loop_over_the_steps_gives(plan: Plan, length: int, s
 @given(plan=plans(max_episodes=3), length=st.integers(1, 6), pad=pads)
 @settings(max_examples=15)
 def test_windows_of_episodes_that_are_being_recorded(plan: Plan, length: int, pad: str) -> None:
-    """An open episode has windows of what is there; its latest step is not its last."""
+    """An open episode has windows of its existing steps; its latest step is not its last."""
     with recorded(plan, include_open=True) as dataset:
         _check(dataset, plan, length, 1, pad)
 
@@ -46,7 +46,7 @@ def _check(dataset: Dataset, plan: Plan, length: int, stride: int, pad: str) -> 
 
 
 def test_a_window_longer_than_an_episode_needs_padding() -> None:
-    """Without padding there is none; with it, each start has one whose mask says what is there."""
+    """Without padding there is none; with padding, each start has a window whose mask shows the existing steps."""
     with recorded(plain(3, 1, observation="scalar")) as dataset:
         assert len(dataset.windows(4)) == 0
         assert list(dataset.windows(4).batches(2)) == []
@@ -110,13 +110,13 @@ def test_flags_of_windows_are_those_of_the_steps(ending: EpisodeEnd) -> None:
 
 
 def test_an_episode_that_is_being_recorded_has_no_last_step() -> None:
-    """Nobody knows yet which one it will be."""
+    """It is not known yet which step will be the last."""
     with recorded(Plan((EpisodePlan(3, EpisodeEnd.INCOMPLETE),)), include_open=True) as dataset:
         assert not dataset.windows(3).gather([0])["is_last"].any()
 
 
 def test_windows_have_what_was_selected() -> None:
-    """Only that is read: of a nest the part whose path was given; dynamic fields come when they are asked for."""
+    """Only that is read: of a nest only the part with the given path; dynamic fields only if requested."""
     with recorded(plain(5, observation="dict", info="optional")) as dataset:
         assert "info" not in dataset.windows(2).gather([0])
         batch = dataset.select("observation/inner", "info/lives").windows(2).gather(range(4))
@@ -174,7 +174,7 @@ def test_more_shards_than_are_kept_open(tmp_path: Path) -> None:
 
 
 def test_damaged_numbers_of_steps_are_an_error() -> None:
-    """Without them nobody knows where steps were left out: nothing is joined by guessing."""
+    """Without them the positions of gaps are unknown, so an error is raised."""
     plan = Plan((EpisodePlan(9, gaps=frozenset({4})),), observation="scalar", is_scheduled=True)
     with recorded(plan) as dataset:
         name, entry = dataset._all[0]

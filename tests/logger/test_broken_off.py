@@ -48,7 +48,7 @@ def _episodes(directory: Path) -> Iterator[tuple[list[float], EpisodeEnd | None]
 @pytest.mark.filterwarnings("ignore:step.. was called outside")
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_an_episode_ends_where_a_step_raised(tmp_path: Path, error: type[BaseException]) -> None:
-    """The environment may have gone on inside; what comes after the error is not joined to what came before."""
+    """The environment may have changed its state; steps after the error are not joined to earlier ones."""
     with logger.GymnasiumLogger(Breaks(error), tmp_path) as env:
         env.reset()
         env.step(1)

@@ -23,7 +23,7 @@ def _record(*arguments: str | Path) -> Result:
 
 
 def test_episodes_are_counted(tmp_path: Path) -> None:
-    """Whole ones, and the message says how many and where."""
+    """Complete episodes; the message has their number and the directory."""
     done = _record("CartPole-v1", tmp_path, "--episodes", "3", "--seed", "1")
     episodes = rlds_kit.open(tmp_path).episodes
     steps = sum(episode.length - 1 for episode in episodes)
@@ -33,7 +33,7 @@ def test_episodes_are_counted(tmp_path: Path) -> None:
 
 
 def test_ten_episodes_are_the_default(tmp_path: Path) -> None:
-    """When nothing says when to stop."""
+    """Without a limit of episodes or steps."""
     _record("CartPole-v1", tmp_path)
     assert len(rlds_kit.open(tmp_path).episodes) == 10
 

@@ -1,4 +1,4 @@
-"""What the environment gives is data: values that do not fit their spaces are recorded exactly, and said once."""
+"""Values from the environment are data: those that do not fit their spaces are recorded exactly, with one warning."""
 
 import math
 import tempfile
@@ -31,7 +31,7 @@ BOX = spaces.Box(-1, 1, (3,), np.float32)
 
 
 class Given(gymnasium.Env[Any, Any]):
-    """Returns values in turn, whatever its space says."""
+    """Returns the given values in turn, also those that are not in its space."""
 
     action_space = spaces.Discrete(2)
 
@@ -93,7 +93,7 @@ CASES: dict[str, tuple[spaces.Space[Any], list[Any], list[Any]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_recorded_exactly_and_said_once(tmp_path: Path, case: str) -> None:
+def test_recorded_exactly_and_reported_once(tmp_path: Path, case: str) -> None:
     """Types and bits come back; one warning for the field, over all episodes, with what to do."""
     space, observations, rewards = CASES[case]
     said = _record(tmp_path / "d", Given(space, observations, rewards), episodes=2)
@@ -125,7 +125,7 @@ def test_verify_and_lint_list_it(tmp_path: Path, case: str) -> None:
 
 
 def test_what_fits_is_not_listed(tmp_path: Path) -> None:
-    """Numbers of another type that the declared one holds are no deviation."""
+    """Numbers of another type that the declared one can represent are no deviation."""
     assert _record(tmp_path / "d", Given(BOX, [FLOAT], [1, 2, np.float32(0.5), np.array(1.0)])) == []
     dataset = rlds_kit.open(tmp_path / "d")
     assert dataset.deviations == {}
@@ -135,7 +135,7 @@ def test_what_fits_is_not_listed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_strict_logger_records_nothing_of_the_step(tmp_path: Path, case: str) -> None:
-    """The error names the field, and the rows before are kept."""
+    """The error names the field, and earlier rows are recorded."""
     space, observations, rewards = CASES[case]
     env = logger.GymnasiumLogger(Given(space, observations, rewards), tmp_path / "d", strict=True)
     with env, pytest.raises(SpecError, match="expected"):
@@ -233,7 +233,7 @@ def test_batches_make_nothing_up(tmp_path: Path, case: str) -> None:
 
 
 def test_every_logger_is_tolerant(tmp_path: Path) -> None:
-    """dm_env, vectors, and several agents; the writer is when it is asked to be."""
+    """With dm_env, vector environments, and several agents; the writer only with the option `strict=False`."""
 
     class Odd(dm_env.Environment):
         def reset(self) -> dm_env.TimeStep:

@@ -130,7 +130,7 @@ def test_nested_discounts_that_are_all_zero_terminate(tmp_path: Path) -> None:
 
 
 def test_step_after_last_resets_and_does_not_record_the_action(tmp_path: Path) -> None:
-    """As dm_env says; the ignored action is nowhere in the data."""
+    """As dm_env specifies; the ignored action is not in the data."""
     with logger.EnvLogger(Counter(length=2), tmp_path) as env:
         env.reset()
         env.step(1)
@@ -240,7 +240,7 @@ def test_error_in_step_fn_ends_the_episode_before_its_step(tmp_path: Path) -> No
 
 
 def test_last_value_of_episode_fn_that_is_not_none_counts(tmp_path: Path) -> None:
-    """It is asked at every step, and may fall silent."""
+    """It is called at every step, and may stop returning values."""
 
     def episode_fn(step: dm_env.TimeStep, _action: Any, _env: Any) -> dict[str, Any] | None:
         return {"seen": int(step.observation)} if step.observation < 3 else None
@@ -252,7 +252,7 @@ def test_last_value_of_episode_fn_that_is_not_none_counts(tmp_path: Path) -> Non
 
 
 def test_metadata_that_cannot_be_recorded_costs_no_episode(tmp_path: Path) -> None:
-    """The rows and the end are there; only the metadata is missing, and the caller hears of it."""
+    """The rows and the end are recorded; only the metadata are missing, and an error is raised."""
     with (
         logger.EnvLogger(Counter(), tmp_path, episode_fn=lambda *_: {"bad": object()}) as env,
         pytest.raises(UnsupportedTypeError, match="metadata/bad: cannot record object"),
@@ -273,7 +273,7 @@ def test_metadata_of_the_run_is_recorded_and_not_changed(tmp_path: Path) -> None
 
 
 def test_every_run_keeps_its_own_metadata(tmp_path: Path) -> None:
-    """EnvLogger keeps that of a directory's first run only."""
+    """EnvLogger stores only that of a directory's first run."""
     for agent in ("first", "second"):
         with logger.EnvLogger(Counter(), tmp_path, metadata={"agent": agent}) as env:
             _play(env)
@@ -282,7 +282,7 @@ def test_every_run_keeps_its_own_metadata(tmp_path: Path) -> None:
 
 
 def test_directory_is_made(tmp_path: Path) -> None:
-    """EnvLogger needs it to be there and says so only at the first step."""
+    """EnvLogger requires that it exists, and raises an error only at the first step."""
     with logger.EnvLogger(Counter(), tmp_path / "new" / "deep") as env:
         _play(env)
     assert _only(tmp_path / "new" / "deep").length == 5
@@ -301,7 +301,7 @@ def test_extras_are_forwarded_and_dunders_are_not(tmp_path: Path) -> None:
 
 
 def test_buffers_that_are_used_again_are_copied(tmp_path: Path) -> None:
-    """Each row holds what was in the buffer when the environment returned it."""
+    """Each row has the content of the buffer at the time at which the environment returned it."""
 
     class Reusing(dm_env.Environment):
         def __init__(self) -> None:
@@ -335,7 +335,7 @@ def test_buffers_that_are_used_again_are_copied(tmp_path: Path) -> None:
 
 
 def test_error_of_the_environment_passes_and_loses_nothing(tmp_path: Path) -> None:
-    """The exception is the environment's own; every row before it is there."""
+    """The exception of the environment is raised; every earlier row is recorded."""
     problem = OSError("motor")
 
     class Failing(Counter):
@@ -356,7 +356,7 @@ def test_error_of_the_environment_passes_and_loses_nothing(tmp_path: Path) -> No
 
 
 def test_exception_in_the_with_block_loses_nothing(tmp_path: Path) -> None:
-    """What Minari deletes here, this keeps as an interrupted episode."""
+    """Minari would delete this episode; the logger records it as interrupted."""
     with pytest.raises(RuntimeError, match="trainer"), logger.EnvLogger(Counter(), tmp_path) as env:
         _play(env)
         env.reset()
@@ -367,7 +367,7 @@ def test_exception_in_the_with_block_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_close_closes_the_environment_and_twice_is_once(tmp_path: Path) -> None:
-    """A second close adds nothing; a step after it is an error that says what to do."""
+    """A second close adds nothing; a step after it raises an error that explains what to do."""
     env = logger.EnvLogger(Counter(), tmp_path)
     env.reset()
     env.close()
@@ -377,7 +377,7 @@ def test_close_closes_the_environment_and_twice_is_once(tmp_path: Path) -> None:
     assert _only(tmp_path).length == 1
 
 
-def test_environment_is_closed_and_both_errors_are_told_when_both_fail(tmp_path: Path) -> None:
+def test_environment_is_closed_and_both_errors_are_reported_when_both_fail(tmp_path: Path) -> None:
     """The recorder's error is raised, with the environment's as its cause."""
 
     class Stuck(Counter):
@@ -414,7 +414,7 @@ def test_action_outside_its_spec_is_recorded_and_warned_of_once(tmp_path: Path) 
 
 
 def test_time_is_recorded_on_request(tmp_path: Path) -> None:
-    """Nanoseconds since the episode began, never going back, and none without being asked."""
+    """Nanoseconds since the episode began, never decreasing; recorded only if requested."""
     with logger.EnvLogger(Counter(), tmp_path / "timed", record_time=True) as env:
         _play(env)
     times = _only(tmp_path / "timed")["time_ns"]
@@ -426,7 +426,7 @@ def test_time_is_recorded_on_request(tmp_path: Path) -> None:
 
 
 def test_step_scheduler_keeps_first_and_last_row(tmp_path: Path) -> None:
-    """Whatever it says; rows carry their number, and nothing leads across a gap."""
+    """Also if the scheduler does not select them; rows have their numbers, and no transition crosses a gap."""
     with logger.EnvLogger(Counter(6), tmp_path, scheduler=logger.ListStepScheduler([2, 3])) as env:
         env.reset()
         for action in range(1, 7):
@@ -466,7 +466,7 @@ def test_step_scheduler_keeps_the_last_row_of_an_interrupted_episode(tmp_path: P
 
 
 def test_last_row_next_to_a_kept_one_has_its_transition(tmp_path: Path) -> None:
-    """A row that was left out and turns out to be the last is joined to the kept row right before it."""
+    """A left-out row that becomes the last one is joined to the recorded row directly before it."""
     with logger.EnvLogger(Counter(), tmp_path, scheduler=logger.ListStepScheduler([0])) as env:
         env.reset()
         env.step(7)
@@ -478,7 +478,7 @@ def test_last_row_next_to_a_kept_one_has_its_transition(tmp_path: Path) -> None:
 
 def test_scheduler_that_skips_first_steps_merges_no_episodes(tmp_path: Path) -> None:
     """EnvLogger appends the steps of such episodes to the one before."""
-    scheduler = logger.NStepScheduler(2)  # with 5 rows an episode it says no to every second first row
+    scheduler = logger.NStepScheduler(2)  # with 5 rows per episode it does not select every second first row
     with logger.EnvLogger(Counter(), tmp_path, scheduler=scheduler) as env:
         _play(env, 4)
     rows = [episode["observation"].tolist() for episode in rlds_kit.open(tmp_path).episodes]
@@ -494,7 +494,7 @@ def test_episode_scheduler_leaves_out_whole_episodes(tmp_path: Path) -> None:
 
 
 def test_custom_episode_scheduler_may_look_at_the_first_step(tmp_path: Path) -> None:
-    """Subclasses say what an episode is chosen by."""
+    """Subclasses define how an episode is selected."""
 
     class Never(logger.EpisodeScheduler):
         def choose(self) -> bool:
@@ -523,7 +523,7 @@ def test_scheduler_sees_what_step_fn_returned(tmp_path: Path) -> None:
 
 
 def test_row_that_does_not_fit_ends_the_episode_before_it(tmp_path: Path) -> None:
-    """The error names the field; what came before is kept, and nothing false is joined to it."""
+    """The error names the field; earlier rows are recorded, and later ones are not joined to them."""
 
     class Growing(Counter):
         def step(self, action: Any) -> dm_env.TimeStep:

@@ -41,7 +41,7 @@ def test_steps_are_recorded_as_given(tmp_path: Path) -> None:
 
 
 def test_fields_of_the_action_stand_with_it(tmp_path: Path) -> None:
-    """A log probability belongs to the action, not to what it led to."""
+    """A log probability belongs to the action, not to the next observation."""
     with logger.EpisodeWriter(tmp_path) as writer, writer.episode() as episode:
         episode.start(0)
         episode.step(1, 0.0, 1, acted={"log_prob": -0.5})
@@ -96,7 +96,7 @@ def test_only_a_reader_decides_that_an_episode_is_incomplete(tmp_path: Path) -> 
 
 
 def test_exception_interrupts_and_is_raised_again(tmp_path: Path) -> None:
-    """What was given so far is kept."""
+    """Earlier values are recorded."""
     with (
         logger.EpisodeWriter(tmp_path) as writer,
         pytest.raises(ZeroDivisionError),
@@ -136,7 +136,7 @@ def test_several_episodes_may_be_open(tmp_path: Path) -> None:
 
 
 def test_last_observation_may_be_missing(tmp_path: Path) -> None:
-    """All actions are there; the observation after the last one is undefined."""
+    """All actions are recorded; the observation after the last one is undefined."""
     with logger.EpisodeWriter(tmp_path, SPEC) as writer, writer.episode() as episode:
         episode.start(_at(0))
         action = np.array(5)
@@ -160,7 +160,7 @@ def test_terminated_last_step_may_lack_its_observation(tmp_path: Path) -> None:
     assert _only(tmp_path).end is EpisodeEnd.TERMINATED
 
 
-def test_time_is_recorded_unless_told_otherwise(tmp_path: Path) -> None:
+def test_time_is_recorded_by_default(tmp_path: Path) -> None:
     """Nanoseconds since the first observation: no simulator gives the rhythm."""
     for name, options in (("timed", {}), ("plain", {"record_time": False})):
         with logger.EpisodeWriter(tmp_path / name, **options) as writer, writer.episode() as episode:  # type: ignore[arg-type]  # one bool
@@ -172,7 +172,7 @@ def test_time_is_recorded_unless_told_otherwise(tmp_path: Path) -> None:
 
 
 def test_steps_before_the_start_and_second_starts_are_refused(tmp_path: Path) -> None:
-    """The message says what to call."""
+    """The message names the method to call."""
     with logger.EpisodeWriter(tmp_path) as writer, writer.episode() as episode:
         with pytest.raises(RecordingError, match=r"no first observation yet; call start\(\) before step\(\)"):
             episode.step(1, 0.0, 1)
@@ -201,7 +201,7 @@ def test_names_of_other_fields_are_refused(tmp_path: Path) -> None:
 
 
 def test_row_that_does_not_fit_may_be_given_again(tmp_path: Path) -> None:
-    """Nothing of it is recorded, and the episode goes on: here the caller knows what follows what."""
+    """Nothing of the step is recorded; the episode continues, because the caller knows which steps are consecutive."""
     with logger.EpisodeWriter(tmp_path, SPEC) as writer, writer.episode() as episode:
         episode.start(_at(0))
         with pytest.raises(SpecError, match=r"observation: expected float32 \(2,\), got float32 \(3,\)"):
@@ -220,7 +220,7 @@ def test_reward_may_be_absent(tmp_path: Path) -> None:
 
 
 def test_provenance_seed_and_options_are_kept(tmp_path: Path) -> None:
-    """What an environment would have said."""
+    """Data that an environment would have provided."""
     with (
         logger.EpisodeWriter(tmp_path, environment={"id": "arm"}, metadata={"site": "lab"}) as writer,
         writer.episode(seed=(1, 2), options={"level": 3}, provenance={"file": "a.hdf5"}) as episode,
@@ -232,7 +232,7 @@ def test_provenance_seed_and_options_are_kept(tmp_path: Path) -> None:
 
 
 def test_episode_keeps_its_writer_alive(tmp_path: Path) -> None:
-    """Nobody else need hold it."""
+    """No other object needs a reference to the writer."""
 
     def begin() -> Any:
         return logger.EpisodeWriter(tmp_path).episode()
@@ -250,3 +250,15 @@ def test_durable_counts_the_rows_on_disk(tmp_path: Path) -> None:
         episode.step(1, 0.0, 1)
         writer.flush()
         assert writer.durable == {episode.id: 2}
+
+
+def test_an_action_that_was_not_declared_so_is_recorded_with_one_warning(tmp_path: Path) -> None:
+    """As by the wrappers: batches of transitions would fail much later, and not name the step."""
+    declared = spec.Dict({"action": spec.Array((), "int64")})
+    with logger.EpisodeWriter(tmp_path, declared) as writer, writer.episode() as episode:
+        episode.start(0.0)
+        with pytest.warns(UserWarning, match=r"action: expected int64 \(\).*recorded as they are") as found:
+            episode.step(np.zeros(2), 0.0, 0.0)
+        episode.step(np.zeros(2), 0.0, 0.0, terminated=True)  # a second warning would be an error
+    assert [each.filename for each in found] == [__file__]
+    assert rlds_kit.open(tmp_path).episodes[0].steps[1]["action"].shape == (2,)

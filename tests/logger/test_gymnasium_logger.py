@@ -1,4 +1,4 @@
-"""`GymnasiumLogger` records what a Gymnasium environment does, and nobody notices."""
+"""`GymnasiumLogger` records a Gymnasium environment without any effect on the caller."""
 
 import warnings
 from pathlib import Path
@@ -18,7 +18,7 @@ Result = tuple[Any, Any, Any, bool, dict[str, Any]]
 
 
 class Script(gymnasium.Env[Any, Any]):
-    """Returns what it is told to, step by step; then the observation 0 for ever."""
+    """Returns the given results step by step; then always the observation 0."""
 
     observation_space: gymnasium.Space[Any] = spaces.Box(-np.inf, np.inf, (), np.float64)
     action_space: gymnasium.Space[Any] = spaces.Discrete(3)
@@ -51,7 +51,7 @@ def _only(directory: Path) -> rlds_kit.Episode:
 
 
 def test_observations_rewards_flags_and_infos_are_the_same_objects(tmp_path: Path) -> None:
-    """The wrapper hands on what it got."""
+    """The wrapper returns the objects of the environment unchanged."""
     first, result = {"lives": 3}, (np.float64(1), np.float64(0.5), np.True_, False, {"lives": 2})
     with logger.GymnasiumLogger(Script(result, first_info=first), tmp_path) as env:
         assert env.reset()[1] is first
@@ -119,7 +119,7 @@ def test_both_flags_are_kept(
 
 
 def test_reset_in_the_middle_is_no_truncation(tmp_path: Path) -> None:
-    """Minari writes a truncation that the environment never emitted; this says INTERRUPTED."""
+    """Minari writes a truncation that the environment never returned; the logger records INTERRUPTED."""
     with logger.GymnasiumLogger(Script(), tmp_path) as env:
         env.reset()
         env.step(0)
@@ -180,7 +180,7 @@ def test_resets_and_steps_since_the_last_seed_are_recorded(tmp_path: Path) -> No
     game = gymnasium.make("CartPole-v1", max_episode_steps=4)
     with logger.GymnasiumLogger(game, tmp_path) as env, warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*outside an episode")
-        env.reset()  # nobody knows with which random numbers
+        env.reset()  # the random state is unknown
         env.step(0)
         for seed in (4, None, None, 5):
             env.reset(seed=seed)
@@ -216,7 +216,7 @@ def test_infos_may_change_keys_shapes_and_types(tmp_path: Path) -> None:
 
 
 def test_object_in_an_info_is_named_at_the_first_step_with_what_to_do(tmp_path: Path) -> None:
-    """Nothing is pickled, and the message says which key, which type and which argument helps."""
+    """Nothing is pickled, and the message names the key, the type and the argument to use."""
     script = Script(_step(robot=object()))
     with logger.GymnasiumLogger(script, tmp_path) as env:
         env.reset()
@@ -388,8 +388,8 @@ def test_warning_that_is_an_error_leaves_the_data_whole(tmp_path: Path) -> None:
     assert _only(tmp_path)["action"].tolist() == [1, 0]
 
 
-def test_steps_after_the_end_pass_through_and_are_said_not_to_be_recorded(tmp_path: Path) -> None:
-    """Gymnasium leaves them undefined; the data does not hold them."""
+def test_steps_after_the_end_pass_through_and_a_warning_says_that_they_are_not_recorded(tmp_path: Path) -> None:
+    """Gymnasium leaves them undefined; they are not in the data."""
     with logger.GymnasiumLogger(Script(_last()), tmp_path) as env:
         env.reset()
         env.step(0)
@@ -401,7 +401,7 @@ def test_steps_after_the_end_pass_through_and_are_said_not_to_be_recorded(tmp_pa
 
 
 def test_observation_that_does_not_fit_names_its_place(tmp_path: Path) -> None:
-    """The space is a promise; the rows before are kept."""
+    """The space is checked; earlier rows are recorded."""
     script = Script((np.zeros(3), 0.0, False, False, {}))
     with logger.GymnasiumLogger(script, tmp_path, strict=True) as env:
         env.reset()
@@ -498,7 +498,7 @@ def test_episode_fn_and_scheduler_work_as_for_dm_env(tmp_path: Path) -> None:
 
 
 def test_environment_is_described(tmp_path: Path) -> None:
-    """The dataset says what was recorded and makes it again."""
+    """The dataset has the description of the environment and can make it again."""
     with logger.GymnasiumLogger(gymnasium.make("Pendulum-v1", g=9.81), tmp_path) as env:
         env.reset()
     dataset = rlds_kit.open(tmp_path)
@@ -508,7 +508,7 @@ def test_environment_is_described(tmp_path: Path) -> None:
 
 
 def test_flush_makes_durable_what_was_given(tmp_path: Path) -> None:
-    """The recorder is at hand, and says how many rows of the open episode are on disk."""
+    """The recorder is accessible, and returns the number of durable rows of the open episode."""
     with logger.GymnasiumLogger(Script(), tmp_path, policy=logger.FlushPolicy.manual()) as env:
         env.reset()
         env.step(0)

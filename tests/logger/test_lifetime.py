@@ -1,4 +1,4 @@
-"""What nobody closed is closed: at exit, on SIGTERM, on collection; and never by a forked child."""
+"""Recorders that were not closed are closed at exit, on SIGTERM, on collection; but never by a forked child."""
 
 import gc
 import os
@@ -180,7 +180,7 @@ def test_handler_left_behind_does_what_would_have_happened_without_us(tmp_path: 
 
 @posix_only
 def test_ctrl_c_while_closing_loses_nothing(tmp_path: Path) -> None:
-    """The end of the process goes on with what was broken off."""
+    """The end of the process continues an interrupted close."""
     before = """
     import os, signal, sys, threading
     import gymnasium, numpy as np
@@ -239,7 +239,7 @@ FORK = """
     ids=["exits", "exits at once", "closes", "collects", "is terminated"],
 )
 def test_forked_child_leaves_the_files_alone(tmp_path: Path, work: str, status: int) -> None:
-    """However it ends; the parent goes on and loses nothing."""
+    """However the child ends, the parent continues and loses nothing."""
     code = f"""
     assert in_child(lambda: {work}) == {status}
     env.step(0)
@@ -252,7 +252,7 @@ def test_forked_child_leaves_the_files_alone(tmp_path: Path, work: str, status: 
 
 @posix_only
 def test_recorder_used_in_a_forked_child_is_an_error(tmp_path: Path) -> None:
-    """It says whose the recorder is and what to do; the environment is not stepped."""
+    """The error names the process that owns the recorder and explains what to do; the environment is not stepped."""
     code = """
     def work():
         for use in (lambda: env.step(0), lambda: env.reset(), lambda: env.recorder.flush()):
@@ -335,7 +335,7 @@ def test_close_gives_no_warning(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM to send")
 def test_signal_that_arrives_between_two_steps_of_a_with_block_keeps_them(tmp_path: Path) -> None:
-    """A program that is busy stepping, terminated at an arbitrary moment, keeps whole rows."""
+    """A program that is terminated at an arbitrary moment while it steps leaves only complete rows."""
     code = """
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
     with env:

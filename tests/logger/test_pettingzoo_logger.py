@@ -1,4 +1,4 @@
-"""`PettingZooLogger` records what several agents do, and nobody notices."""
+"""`PettingZooLogger` records several agents without any effect on the caller."""
 
 import doctest
 import importlib
@@ -38,7 +38,7 @@ AEC: dict[str, Callable[[], Any]] = {
 
 
 class Visitors(ParallelEnv[Any, Any, Any]):
-    """Step by step the agents that a script names are there; one that goes terminates, or is truncated as told."""
+    """A script names the agents that are present in each step; one that leaves terminates, or is truncated."""
 
     metadata = {"name": "visitors"}  # noqa: RUF012  as PettingZoo has it
     possible_agents: list[Any] = ["ann", "bob", "eve"]  # noqa: RUF012  as PettingZoo has it
@@ -123,7 +123,7 @@ def test_parallel_caller_sees_what_it_would_see_without(tmp_path: Path, name: st
 
 @pytest.mark.parametrize("name", PARALLEL)
 def test_parallel_steps_are_recorded_as_emitted(tmp_path: Path, name: str) -> None:
-    """Every dict by agent reads back: who was in it, and what each had."""
+    """Every dict by agent is read back with its agents and their values."""
     with logger.PettingZooLogger(PARALLEL[name](), tmp_path) as env:
         (first, infos), *rest = play_parallel(env)
     episode = _only(tmp_path)
@@ -167,7 +167,7 @@ def test_every_turn_is_recorded_as_played(tmp_path: Path, name: str) -> None:
 
 
 def test_turns_of_agents_that_leave_need_not_be_played(tmp_path: Path) -> None:
-    """A caller that goes on with the next game as soon as this one is over has not interrupted it."""
+    """A caller that starts the next game as soon as this one is over has not interrupted it."""
     with logger.PettingZooLogger(make("aec", "classic/tictactoe-v3"), tmp_path) as env:
         turns = play_turns(env, leave=False)
         env.reset()
@@ -183,7 +183,7 @@ def test_turns_of_agents_that_leave_need_not_be_played(tmp_path: Path) -> None:
         ((), EpisodeEnd.TERMINATED, (True, False)),
         (("bob",), EpisodeEnd.TRUNCATED, (False, True)),
         (("ann", "bob"), EpisodeEnd.TRUNCATED, (False, True)),
-        (("eve",), EpisodeEnd.TERMINATED, (True, False)),  # who had gone before
+        (("eve",), EpisodeEnd.TERMINATED, (True, False)),  # agents that had left before
     ],
 )
 def test_end_is_that_of_the_agents_at_the_end(
@@ -198,7 +198,7 @@ def test_end_is_that_of_the_agents_at_the_end(
 
 
 def test_agents_that_come_and_go_are_present_where_they_were(tmp_path: Path) -> None:
-    """Presence is kept by agent, for what was seen and for what was done."""
+    """Presence is recorded by agent, for observations and for actions."""
     with logger.PettingZooLogger(Visitors(("ann",), ("ann", "bob"), ("bob",), ("bob", "ann"), ()), tmp_path) as env:
         play_parallel(env)
     episode = _only(tmp_path)
@@ -222,7 +222,7 @@ def test_agents_need_not_be_text_nor_be_known_before(tmp_path: Path) -> None:
 
 
 def test_two_agents_of_one_name_are_refused(tmp_path: Path) -> None:
-    """They could not be told apart."""
+    """They could not be distinguished."""
 
     class Twins(Visitors):
         possible_agents: list[Any] = [1, "1"]  # noqa: RUF012  as PettingZoo has it
@@ -246,7 +246,7 @@ def test_seeds_and_options_are_recorded_and_drawn_ones_passed_on(tmp_path: Path)
     assert script.got[-1] == (None, None)
 
 
-def test_state_is_recorded_on_request_and_infos_unless_told_not_to(tmp_path: Path) -> None:
+def test_state_is_recorded_on_request_and_infos_by_default(tmp_path: Path) -> None:
     """The state is the one that belongs to the row's observations."""
     with logger.PettingZooLogger(
         Visitors(("ann",), ("ann",), ()), tmp_path, record_state=True, record_info=False
@@ -258,7 +258,7 @@ def test_state_is_recorded_on_request_and_infos_unless_told_not_to(tmp_path: Pat
 
 
 def test_callbacks_and_schedulers_work_as_for_one_agent(tmp_path: Path) -> None:
-    """Also where the last turns are not played: the last row is kept."""
+    """Also if the last turns are not played, the last row is recorded."""
     seen: list[bool] = []
 
     def step_fn(step: logger.GymnasiumTimeStep, action: Any, env: Any) -> dict[str, Any]:
@@ -298,7 +298,7 @@ def test_error_of_the_environment_keeps_what_was_given(tmp_path: Path) -> None:
 
 
 def test_observation_that_does_not_fit_names_its_agent(tmp_path: Path) -> None:
-    """The rows before are kept."""
+    """Earlier rows are recorded."""
     script = Visitors(("ann",), ("ann",), ())
     with logger.PettingZooLogger(script, tmp_path, strict=True) as env:
         env.reset()
@@ -309,7 +309,7 @@ def test_observation_that_does_not_fit_names_its_agent(tmp_path: Path) -> None:
 
 
 def test_killed_recording_keeps_every_turn(tmp_path: Path) -> None:
-    """After `kill -9` all that was durable is there, and the episode is INCOMPLETE."""
+    """After `kill -9` all durable rows exist, and the episode is INCOMPLETE."""
     program = f"""if True:
         import os, signal, pettingzoo
         from rlds_kit import logger
@@ -389,6 +389,6 @@ def test_logger_works_inside_a_conversion(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_docstrings(name: str) -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     result = doctest.testmod(importlib.import_module(f"rlds_kit.logger.{name}"))
     assert (result.failed, result.attempted > 0) == (0, True)

@@ -1,4 +1,4 @@
-"""Datasets say what they were recorded from, as far as that can be found out."""
+"""Datasets record their origin, as far as it can be determined."""
 
 import hashlib
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_versions_of_what_is_in_play_are_noted() -> None:
 
 
 def test_rom_is_identified_by_its_content() -> None:
-    """Two ROMs of one name are told apart."""
+    """Two ROMs with the same name are distinguished."""
     ale_py = pytest.importorskip("ale_py", reason="needs the extra `atari`")
     gymnasium.register_envs(ale_py)
     found = provenance.of_gymnasium(gymnasium.make("ALE/SpaceInvaders-v5"))

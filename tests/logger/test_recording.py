@@ -56,7 +56,7 @@ PROGRAM = """if True:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of files")
 def test_full_disk_is_an_error_at_the_next_step_and_at_close(tmp_path: Path) -> None:
-    """It says how many steps are stored and lost; those that are stored read back."""
+    """The error has the numbers of stored and lost steps; the stored ones can be read."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path)],
         env={**os.environ, "PYTHONPATH": str(CHECKOUT)},

@@ -22,7 +22,7 @@ def _answers(scheduler: Callable[[StepData], bool], lengths: list[int]) -> list[
 
 
 def test_n_step_counts_over_all_episodes() -> None:
-    """Every third step is kept, wherever an episode ends."""
+    """Every third step is selected, independent of the ends of episodes."""
     assert _answers(logger.NStepScheduler(3), [4, 4]) == [[True, False, False, True], [False, False, True, False]]
 
 
@@ -40,7 +40,7 @@ def test_bernoulli_step_repeats_with_its_seed() -> None:
 
 @pytest.mark.parametrize(("probability", "expected"), [(0, False), (1, True)])
 def test_bernoulli_extremes_are_certain(probability: float, expected: bool) -> None:
-    """Probability 0 keeps nothing, 1 everything."""
+    """Probability 0 selects nothing, 1 everything."""
     assert set(_answers(logger.BernoulliStepScheduler(probability), [50])[0]) == {expected}
     assert set(_answers(logger.BernoulliEpisodeScheduler(probability), [50])[0]) == {expected}
 
@@ -93,6 +93,6 @@ def test_time_keeps_one_step_an_interval(interval: float | dt.timedelta) -> None
     ],
 )
 def test_bad_arguments_are_refused(make: Callable[[], object], message: str) -> None:
-    """The error names the argument, what it should be and what it is."""
+    """The error names the argument, the expected values, and the given one."""
     with pytest.raises(ValueError, match=message):
         make()

@@ -1,4 +1,4 @@
-"""Seeds that nobody gave."""
+"""Drawn seeds of resets without one."""
 
 import numpy as np
 import pytest

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::U
 
 
 class Noting(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Stands between logger and trainer and keeps what the trainer sees."""
+    """A wrapper between logger and trainer that stores the values that the trainer gets."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         super().__init__(env)

@@ -53,7 +53,7 @@ def test_statistics_of_an_episode_stay_with_it(tmp_path: Path) -> None:
 
 
 def test_a_logger_says_why_it_cannot_be_copied(tmp_path: Path) -> None:
-    """A planner that copies environments is told to copy the one beneath."""
+    """The error for a planner that copies environments recommends to copy the wrapped one."""
     with logger.GymnasiumLogger(gymnasium.make("CartPole-v1"), tmp_path) as env:
         env.reset(seed=0)
         with pytest.raises(TypeError, match="copy the environment beneath it"):

@@ -42,7 +42,7 @@ def test_split_is_the_inverse_of_batching(infos: tuple[dict[str, Any], ...]) -> 
         np.testing.assert_equal(vector_info.split(batched, index, 3), info)
 
 
-def test_keys_without_masks_belong_to_everybody() -> None:
+def test_keys_without_masks_belong_to_all_environments() -> None:
     """As ale_py batches: no masks, one element for each environment."""
     infos = {"lives": np.array([3, 2, 1], np.int32), "clock": 7.5, "episode": {"r": np.zeros(3)}}
     assert vector_info.split(infos, 2, 3) == {"lives": 1, "clock": 7.5, "episode": {"r": 0.0}}
@@ -72,6 +72,6 @@ def test_final_observation_is_taken_from_any_kind_of_batch(batch: Any) -> None:
 
 
 def test_no_final_observation_is_none() -> None:
-    """Neither where the key is missing nor where the mask says no."""
+    """Neither if the key is missing nor if the mask is False."""
     assert vector_info.final_observation({}, 0) is None
     assert vector_info.final_observation({"final_obs": np.zeros(2), "_final_obs": np.zeros(2, bool)}, 0) is None

@@ -15,7 +15,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 import rlds_kit
 from rlds_kit import EpisodeEnd, SpecError, UnsupportedTypeError, logger
 
-# Gymnasium forks the processes of an AsyncVectorEnv; the threads that are there by then belong to the test runner.
+# Gymnasium forks the processes of an AsyncVectorEnv; the threads that exist then belong to the test runner.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Walk(gymnasium.Env[Any, Any]):
 
 @dataclass
 class Told:
-    """An episode as a single environment tells it."""
+    """An episode of a single environment, as the expected value."""
 
     observations: list[Any] = field(default_factory=list)
     infos: list[Any] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Told:
 
 
 def _tell(env: gymnasium.Env[Any, Any], mode: AutoresetMode, seed: int | None, actions: list[Any]) -> list[Told]:
-    """Step one environment through `actions` as a vector environment in `mode` would, and say what it did."""
+    """Step one environment through `actions` as a vector environment in `mode` would, and return its episodes."""
     episodes: list[Told] = []
 
     def begin(**kwargs: Any) -> None:
@@ -191,7 +191,7 @@ class _SingleAtari(gymnasium.Env[Any, Any]):
 
 
 def test_results_pass_through_as_the_same_objects(tmp_path: Path) -> None:
-    """The wrapper hands on what it got, the infos with their final observations included."""
+    """The wrapper returns the objects of the environment unchanged, including infos with final observations."""
     made: list[Any] = []
 
     class Noting(Wrapper):
@@ -358,14 +358,14 @@ def test_reset_of_all_in_the_middle_interrupts_all(tmp_path: Path) -> None:
 
 
 def test_single_environment_is_refused(tmp_path: Path) -> None:
-    """There is another logger for it, and the message says which."""
+    """The message names the logger for it."""
     with pytest.raises(TypeError, match=r"expected a gymnasium.vector.VectorEnv, got .* there is GymnasiumLogger"):
         logger.VectorLogger(Walk(), tmp_path)  # type: ignore[arg-type]  # the point of the test
 
 
 @pytest.mark.parametrize("mode", [None, "NoSuchMode"])
 def test_unknown_autoreset_mode_is_refused(tmp_path: Path, mode: str | None) -> None:
-    """Nobody could tell a reset from a step."""
+    """A reset could not be distinguished from a step."""
     inner = SyncVectorEnv([Walk])
     inner.metadata.pop("autoreset_mode")
     if mode:
@@ -384,7 +384,7 @@ def test_partial_batches_are_refused(tmp_path: Path) -> None:
 
 
 def test_missing_final_observation_is_undefined(tmp_path: Path) -> None:
-    """The last action is kept; what it led to is not made up from the next episode."""
+    """The last action is recorded; its result is not taken from the next episode."""
 
     class Forgetful(Wrapper):
         def step(self, actions: Any) -> Any:
@@ -455,7 +455,7 @@ def test_each_environment_has_its_own_scheduler(tmp_path: Path) -> None:
     assert first == [[0, 2, 4], [0, 3, 4]]
 
 
-def test_callbacks_are_told_which_environment_it_is(tmp_path: Path) -> None:
+def test_callbacks_receive_the_number_of_the_environment(tmp_path: Path) -> None:
     """Time steps carry the index, the info and the flags of one sub-environment."""
 
     def step_fn(step: logger.GymnasiumTimeStep, _action: Any, env: Any) -> dict[str, Any]:

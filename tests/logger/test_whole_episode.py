@@ -122,7 +122,7 @@ def test_one_observation_and_no_action(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_an_error_and_not_recorded(
     tmp_path: Path, given: dict[str, Any], message: str | None
 ) -> None:
-    """Lengths, flags, names and types; the writer goes on."""
+    """Lengths, flags, names and types; the writer can still be used."""
     declared = specs.Dict({"observation": specs.Array((3,), np.float32), "action": specs.Array((2,), np.float32)})
     arguments: dict[str, Any] = {"observations": OBSERVATIONS, "actions": ACTIONS, "rewards": REWARDS, **given}
     with logger.EpisodeWriter(tmp_path, declared) as writer:

@@ -70,7 +70,7 @@ def test_transitions_are_what_convert_makes_of_a_file_of_them(tmp_path: Path, ha
 
 
 def test_trajectories_of_ogbench(tmp_path: Path) -> None:
-    """Without rewards and timeouts, terminals end trajectories, and their row holds the final observation."""
+    """Without rewards and timeouts, terminals end trajectories, and their row has the final observation."""
     arrays = {"observations": np.arange(6.0), "actions": np.arange(6.0), "terminals": np.array([0, 0, 1, 0, 0, 1])}
     found = logger.write_arrays(tmp_path, arrays).episodes
     assert [(len(each), each.end, each["action"].tolist()) for each in found] == [
@@ -81,7 +81,7 @@ def test_trajectories_of_ogbench(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flags", [("is_first", "is_last"), ("is_first",), ("is_last",)])
 def test_steps_are_episodes(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    """The last step of each holds its final observation."""
+    """The last step of each has its final observation."""
     arrays = _steps()
     given = {name: each for name, each in arrays.items() if name not in ("is_first", "is_last") or name in flags}
     found = logger.write_arrays(tmp_path, given).episodes
@@ -219,7 +219,7 @@ def test_wrong_arrays_are_refused(tmp_path: Path, arrays: Any, message: str) -> 
         logger.write_arrays(tmp_path, arrays)
 
 
-def test_the_number_of_a_wrong_episode_is_told(tmp_path: Path) -> None:
+def test_the_number_of_a_wrong_episode_is_reported(tmp_path: Path) -> None:
     good = {"observations": np.zeros((3, 2)), "actions": np.zeros(2)}
     with pytest.raises(RldsKitError, match=r"observation: expected float64 \(2,\), got float32") as caught:
         logger.write_arrays(tmp_path, [good, good | {"observations": np.zeros((3, 2), np.float32)}])

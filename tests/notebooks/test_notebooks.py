@@ -1,4 +1,4 @@
-"""Notebooks run from top to bottom in clean kernels, draw what they say, and are committed without outputs.
+"""Notebooks run from top to bottom in clean kernels, draw their pictures, and are committed without outputs.
 
 All of them together take two to two and a half minutes on a machine with two cores.
 """
@@ -41,7 +41,7 @@ def test_there_are_no_outputs(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cells_have_names_for_ids(name: str) -> None:
-    """A cell's id says what it is about, so that it stays when cells move, and the file is valid."""
+    """A cell's id describes its content, so that it does not change when cells move, and the file is valid."""
     notebook = _read(name)
     nbformat.validate(notebook)
     ids = [cell.id for cell in notebook.cells]

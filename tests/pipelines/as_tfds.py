@@ -29,7 +29,7 @@ def copy_to_tfds(source: Path, directory: Path) -> None:
 def read_tfds(directory: Path) -> tf.data.Dataset:
     """Returns what `tfds.load(..., split="train")` would."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "label.. is deprecated", DeprecationWarning)  # TFDS asks protobuf
+        warnings.filterwarnings("ignore", "label.. is deprecated", DeprecationWarning)  # TFDS calls protobuf
         builder = tfds.builder_from_directory(directory)
     return builder.as_dataset(split="train")
 

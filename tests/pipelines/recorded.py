@@ -45,7 +45,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A dataset and what it must hold.
+    """A dataset and its expected content.
 
     Attributes:
       path: of its directory.
@@ -57,7 +57,7 @@ class Recorded:
 
 
 def play_arm(directory: Path, placed_at: Iterable[int | None], seed: int = 0) -> list[Played]:
-    """Records an arm that carries a can to a bin; every episode goes on to its full length after that.
+    """Records an arm that carries a can to a bin; after that every episode continues to its full length.
 
     Args:
       directory: of the dataset.
@@ -120,7 +120,7 @@ def play(
     Args:
       directory: of the dataset, to which is added.
       env: to play; it is closed.
-      agents: who acts in the first episode, in the second, ...
+      agents: that act in the first episode, in the second, ...
       metadata: of each episode, to which `agent_id` is added.
       seed: of the random actions, and of the episodes.
     """
@@ -164,7 +164,7 @@ def balance(observation: Array) -> int:
 
 
 def swing(observation: Array) -> Array:
-    """An agent for the pendulum: puts energy in until it stands, then holds it there."""
+    """An agent for the pendulum: adds energy until it is upright, then balances it."""
     cosine, sine, speed = observation
     push = -8 * np.arctan2(sine, cosine) - 2 * speed if cosine > 0.9 else 2 * np.sign(speed)
     return np.array([np.clip(push, -2, 2)], np.float32)

@@ -1,7 +1,7 @@
 """The pipelines of section 7 of the RLDS paper: as they are written there, in few lines, and with NumPy.
 
 Ramos et al., "RLDS: an Ecosystem to Generate, Share and Use Datasets in Reinforcement Learning", 2021,
-https://arxiv.org/abs/2111.02767. Two of its listings need a correction, which is said where it is made.
+https://arxiv.org/abs/2111.02767. Two of its listings need a correction, which a comment explains.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ STATES = [PROPRIOCEPTION, OBJECT]
 
 
 def prepare_observation(step: rlds.Step) -> rlds.Step:
-    """Keeps the two states and joins them. Works on a step, on dense steps and on a batch."""
+    """Selects the two states and joins them. Works on a step, on dense steps and on a batch."""
     observation = [step[rlds.OBSERVATION][key] for key in STATES]
     return {**step, rlds.OBSERVATION: tf.concat(observation, axis=-1)}
 
@@ -258,7 +258,7 @@ def test_returns_up_to_the_tag_with_numpy(arm: Recorded) -> None:
 
 
 def test_rewards_of_several_datasets(groups: Groups) -> None:
-    """The last listing reads every dataset alike. It counts one zero an episode that nobody obtained."""
+    """The last listing treats all datasets alike. It counts one undefined zero per episode."""
     for group in groups.values():
         for found in group.values():
             episodes = rlds_kit.open(found.path).as_tf_dataset().take(2)

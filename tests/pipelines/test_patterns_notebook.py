@@ -75,7 +75,7 @@ def test_a_condition_on_data(episodes: tf.data.Dataset, cartpole: Recorded) -> N
 
 
 def test_several_patterns(episodes: tf.data.Dataset, cartpole: Recorded) -> None:
-    """Each config that holds gives an element: here the first transition of an episode, and the last one."""
+    """Each config whose conditions are true gives an element: here the first and the last transition of an episode."""
     step_spec = rlt.step_spec(episodes)
     first = rlt.create_config(transition(step_spec), conditions=[rlt.Condition.step_index() == 1])
     last = rlt.create_config(transition(step_spec), conditions=[rlt.Condition.is_end_episode()])
@@ -99,7 +99,7 @@ def test_trajectories_of_the_five_newest_steps(episodes: tf.data.Dataset, cartpo
     assert_fields(joined(rlds_kit.open(cartpole.path).windows(5).batches(64)), expected)
 
 
-def test_episodes_run_into_each_other_if_asked_to(episodes: tf.data.Dataset, cartpole: Recorded) -> None:
+def test_episodes_run_into_each_other_on_request(episodes: tf.data.Dataset, cartpole: Recorded) -> None:
     """Without respect for boundaries the steps of all episodes are one stream."""
     found = gathered(rlt.pattern_map_from_transform(episodes, get_sars_pattern, respect_episode_boundaries=False))
     observations = np.concatenate([played.observations for played in cartpole.played])

@@ -1,7 +1,7 @@
-"""The cells of RLDS's tutorial notebook, on recorded episodes: as they are there, and in the ways that came after.
+"""The cells of RLDS's tutorial notebook, on recorded episodes: unchanged, and with newer functions.
 
-https://github.com/google-research/rlds/blob/main/rlds/examples/rlds_tutorial.ipynb. Three cells do not do what their
-text says (n-step transitions, the change of alignment, the end of a truncated episode); the tests of these say how.
+https://github.com/google-research/rlds/blob/main/rlds/examples/rlds_tutorial.ipynb. Three cells contradict their text
+(n-step transitions, the change of alignment, the end of a truncated episode); the tests of these say how.
 """
 
 from typing import Any
@@ -71,7 +71,7 @@ def test_observations_shift(episodes: tf.data.Dataset, pendulum: Recorded) -> No
 
 
 def test_a_condition_ends_episodes(episodes: tf.data.Dataset, pendulum: Recorded) -> None:
-    """`truncate_after_condition` keeps the step that meets the condition, and nothing behind it."""
+    """`truncate_after_condition` returns the steps up to the one that meets the condition."""
     shortened = episodes.map(
         lambda episode: rlt.truncate_after_condition(episode[rlds.STEPS], lambda step: step[rlds.REWARD] < -6.0)
     )
@@ -300,7 +300,7 @@ def test_n_step_transitions_of_the_notebook(episodes: tf.data.Dataset, pendulum:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_n_step_transitions(cartpole: Recorded, episodes_of: Reader, mode: str) -> None:
-    """`transitions(n, gamma)` discounts, stops at the end of the episode and says how far it went."""
+    """`transitions(n, gamma)` discounts, stops at the end of the episode, and has the number of summed rewards."""
     found = transformed(episodes_of(cartpole), lambda steps: rlt.transitions(steps, n=4, gamma=0.9), mode)
     for steps, played in zip(found, cartpole.played, strict=True):
         for name, values in n_step(played, 4, 0.9).items():

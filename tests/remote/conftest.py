@@ -14,7 +14,7 @@ SHARDS = 4
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset of several shards; nobody writes to it."""
+    """A dataset of several shards, without a writer."""
     directory = record(tmp_path_factory.mktemp("recorded") / "noise", SHARDS)
     list_files(directory)
     return directory
@@ -37,5 +37,5 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for the next attempt."""
+    """No retry waits."""
     monkeypatch.setattr(retry, "WAITS", (0.0,) * 4)

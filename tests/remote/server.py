@@ -1,4 +1,4 @@
-"""A web server on this machine that counts what it is asked for, and misbehaves as tests want it to."""
+"""A local web server that counts requests, and misbehaves in ways that tests select."""
 
 import contextlib
 import hashlib
@@ -18,7 +18,7 @@ CHECKSUMS = "checksums.txt"
 
 @dataclass(frozen=True)
 class Request:
-    """One request: the file, the first byte and one past the last that were asked for, and the bytes of the answer."""
+    """One request: the file, the first and one past the last requested byte, and the bytes of the response."""
 
     name: str
     begin: int | None
@@ -34,14 +34,14 @@ class Server:
       url: of the directory.
       directory: what is served.
       requests: answered so far.
-      has_ranges: whether byte ranges are understood.
-      failures: how many of the coming requests fail, with `failing_status`.
+      has_ranges: whether byte ranges are supported.
+      failures: number of next requests that fail, with `failing_status`.
       failing_status: of these; 0 closes the connection.
-      cut: how many of the coming answers end early.
-      seconds: that each answer takes.
+      cut: number of next responses that end early.
+      seconds: duration of each response.
       token: what `Authorization` must be; empty: anything.
-      before: called with the name of a file before an answer is made.
-      distort: makes another answer of headers and content of a range.
+      before: called with the name of a file before each response.
+      distort: changes the headers and the content of a response.
     """
 
     url: str
@@ -63,7 +63,7 @@ class Server:
         return sum(request.sent for request in self.requests)
 
     def spent(self, name: str) -> bool:
-        """Whether a number of requests, `failures` or `cut`, is not used up; takes one of it."""
+        """Whether a counter, `failures` or `cut`, is positive; decrements it."""
         with self.lock:
             left: int = getattr(self, name)
             setattr(self, name, max(0, left - 1))
@@ -78,7 +78,7 @@ def handler_of(server: Server) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the parent's name
-            """Says nothing."""
+            """Prints nothing."""
 
         def do_GET(self) -> None:
             """Answers."""
@@ -145,7 +145,7 @@ class _Running(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Says nothing of clients that hang up."""
+        """Prints nothing about clients that disconnect."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]  # as it came
 

@@ -20,7 +20,7 @@ def content(begin: int, size: int) -> bytes:
 
 
 def get(cache: DiskCache, begin: int, end: int, key: str = KEY) -> bytes | None:
-    """A range, if all of it is there."""
+    """A range, if it is cached completely."""
     found = RangeMap[bytes]()
     for piece in cache.get(key, begin, end):
         found.add(*piece)
@@ -50,7 +50,7 @@ def test_what_was_added_is_there(tmp_path: Path) -> None:
 
 
 def test_what_another_process_adds_is_found(tmp_path: Path) -> None:
-    """A cache looks again when it does not have something."""
+    """A cache reads the directory again if it does not have a range."""
     mine, theirs = DiskCache(tmp_path, 1 << 20), DiskCache(tmp_path, 1 << 20)
     assert get(mine, 0, 100) is None
     theirs.add(KEY, [(0, content(0, 100))])
@@ -58,7 +58,7 @@ def test_what_another_process_adds_is_found(tmp_path: Path) -> None:
 
 
 def test_limit_is_held(tmp_path: Path) -> None:
-    """At no time is there more than the limit; what was used last stays."""
+    """The limit is never exceeded; recently used entries are not evicted."""
     cache = DiskCache(tmp_path, 50_000)
     cache.add(KEY, [(0, content(0, 10_000))])
     (first,) = entries(tmp_path)
@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_not_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("at", [0, 9, 20, 45, -1])
 def test_damage_is_never_returned(tmp_path: Path, at: int) -> None:
-    """A flipped bit anywhere in an entry costs what it is in; it can be added again."""
+    """A flipped bit in an entry invalidates its range, which can be added again."""
     data = content(0, 1_000)
     DiskCache(tmp_path, 1 << 20).add(KEY, [(0, data)])
     (entry,) = entries(tmp_path)
@@ -138,8 +138,8 @@ def test_what_a_killed_process_left_makes_room(tmp_path: Path) -> None:
     assert size_of(tmp_path) <= 10_000
 
 
-def test_a_place_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
-    """Reading goes on without a cache."""
+def test_a_place_that_cannot_be_written_is_reported_once(tmp_path: Path) -> None:
+    """Reading continues without a cache."""
     (tmp_path / "file").touch()
     cache = DiskCache(tmp_path / "file" / "cache", 1 << 20)
     with pytest.warns(RuntimeWarning, match="cannot be cached there"):
@@ -173,7 +173,7 @@ def size_of_quickly(directory: Path) -> int:
 
 
 def test_processes_share_a_cache(tmp_path: Path) -> None:
-    """Three at once: none reads a wrong byte, and the limit is held."""
+    """With three at once, none reads a wrong byte, and the limit is not exceeded."""
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=use, args=(tmp_path, seed)) for seed in range(3)]
     for process in processes:

@@ -1,4 +1,4 @@
-"""Datasets on a web server: what is asked for, and what happens when the server misbehaves."""
+"""Datasets on a web server: the requests, and the behaviour when the server misbehaves."""
 
 import pickle
 import random
@@ -29,7 +29,7 @@ REWARD = "reward"
 
 
 def spent(server: Server, work: Callable[[], object]) -> tuple[int, int]:
-    """Requests and bytes that some work takes."""
+    """Counts the requests and bytes of some work."""
     requests, sent = len(server.requests), server.sent
     work()
     return len(server.requests) - requests, server.sent - sent
@@ -127,7 +127,7 @@ def test_no_byte_is_fetched_twice(server: Server, recorded: Path) -> None:
 
 
 def test_without_a_cache_on_disk(server: Server, recorded: Path, cache: Path) -> None:
-    """Everything is there, and nothing is left behind."""
+    """The download is complete, and no temporary file remains."""
     require_same(rlds_kit.open(recorded), rlds_kit.open(server.url, cache_bytes=0))
     assert not cache.exists()
 
@@ -168,7 +168,7 @@ def test_a_poisoned_cache_is_fetched_again(server: Server, recorded: Path, cache
 
 
 def test_threads_that_meet_poison_read_on(server: Server, recorded: Path, cache: Path) -> None:
-    """Whoever did not throw it away himself reads once more, too."""
+    """A reader that did not drop the cached bytes itself also reads once more."""
     require_same(rlds_kit.open(recorded), rlds_kit.open(server.url))
     there = pickle.loads(pickle.dumps(rlds_kit.open(server.url)))  # noqa: S301  our own
     poison(cache)
@@ -217,7 +217,7 @@ def require_good(url: str) -> None:
 
 @pytest.mark.parametrize("status", [429, 500, 503, 0])
 def test_what_fails_once_is_tried_again(recorded: Path, server: Server, status: int) -> None:
-    """A server that is busy, or breaks the connection, is asked again."""
+    """If a server is busy, or breaks the connection, the request is repeated."""
     server.failures, server.failing_status = 3, status
     there = rlds_kit.open(server.url)
     server.failures = 3
@@ -225,7 +225,7 @@ def test_what_fails_once_is_tried_again(recorded: Path, server: Server, status: 
     assert server.failures == 0
 
 
-def test_answers_that_end_early_are_asked_for_again(recorded: Path, server: Server) -> None:
+def test_responses_that_end_early_are_requested_again(recorded: Path, server: Server) -> None:
     """Half an answer is none."""
     server.cut = 3
     there = rlds_kit.open(server.url)
@@ -235,7 +235,7 @@ def test_answers_that_end_early_are_asked_for_again(recorded: Path, server: Serv
 
 
 def test_what_goes_on_failing_is_an_error(server: Server) -> None:
-    """It says what was read, how often it was tried, and what to do."""
+    """The error has the file, the number of attempts, and what to do."""
     there = rlds_kit.open(server.url)
     server.failures = 1_000
     with pytest.raises(RemoteError, match=r"riegeli, bytes \d+ to \d+: HTTP status 503; tried 5 times: check the net"):
@@ -248,7 +248,7 @@ def test_what_goes_on_failing_is_an_error(server: Server) -> None:
 
 
 def said(text: str) -> Callable[[dict[str, str], bytes], tuple[dict[str, str], bytes]]:
-    """Answers that say of themselves what is not so; {begin}, {end} and {size} are what is."""
+    """Responses with wrong headers; {begin}, {end} and {size} are the correct values."""
 
     def distort(headers: dict[str, str], content: bytes) -> tuple[dict[str, str], bytes]:
         begin, end, size = (int(each) for each in re.findall(r"\d+", headers["Content-Range"]))
@@ -273,7 +273,7 @@ def said(text: str) -> Callable[[dict[str, str], bytes], tuple[dict[str, str], b
     ],
 )
 def test_answers_that_contradict_themselves_are_errors(server: Server, distort: Any, message: str) -> None:
-    """Of a server or a proxy that sends other bytes than those that were asked for."""
+    """A server or a proxy sends other bytes than the requested ones."""
     server.distort = distort
     with pytest.raises(RemoteError, match=message):
         list(rlds_kit.open(server.url).episodes[0].steps)
@@ -318,7 +318,7 @@ def test_a_file_that_is_listed_and_not_there(recorded: Path, tmp_path: Path) -> 
 
 
 def test_servers_without_ranges_are_refused(server: Server) -> None:
-    """Nobody downloads a dataset for each reward."""
+    """Reading single rewards must not download the whole dataset."""
     server.has_ranges = False
     with pytest.raises(RemoteError, match=r"sends whole files only.*download it and open the directory"):
         rlds_kit.open(server.url)
@@ -358,7 +358,7 @@ def test_a_file_that_changes_between_ranges_is_an_error(recorded: Path, tmp_path
 
 
 def test_a_new_version_is_another_one(tmp_path: Path) -> None:
-    """After a file changed, opening again gives what is there now, whatever the cache has of the old one."""
+    """After a file changed, opening again gives the new content, even if the cache has the old one."""
     directory = record(tmp_path / "data", 1, steps=20)
     list_files(directory)
     with serving(directory) as server:

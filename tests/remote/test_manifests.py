@@ -95,7 +95,7 @@ def test_losses_are_noticed_in_a_file_system(
 
 
 def test_a_cut_layer_on_a_web_server_is_noticed_when_it_is_verified(copy: Path, server: Server) -> None:
-    """Opening asks for nothing of layers, and the list of a web server has no sizes."""
+    """Opening sends no requests for layers, and the list of a web server has no sizes."""
     name = cut_layer(copy)
     list_files(copy)
     assert warnings_of_open(server.url) == []
@@ -115,7 +115,7 @@ def test_what_is_whole_is_opened_as_before(copy: Path, server: Server) -> None:
     assert len(rlds_kit.open(server.url).episodes) == EPISODES
 
 
-def test_a_list_that_is_older_than_a_manifest_alarms_nobody(copy: Path, server: Server) -> None:
+def test_a_list_that_is_older_than_a_manifest_is_no_error(copy: Path, server: Server) -> None:
     """Shards that came since are not in it."""
     list_files(copy)
     lines = (copy / "checksums.txt").read_text().splitlines(keepends=True)
@@ -136,7 +136,7 @@ def test_a_manifest_that_the_list_names_and_the_server_lacks_is_damaged(copy: Pa
 
 
 def test_refresh_takes_manifests_that_were_replaced(tmp_path: Path, memory: Callable[[Path], str]) -> None:
-    """While a recorder goes on, and its directory is copied now and then."""
+    """While a recorder continues, its directory is copied several times."""
     with Recorder(tmp_path / "d", max_shard_episodes=1) as recorder:
         seen = []
         for number in range(4):

@@ -31,14 +31,14 @@ def test_coalesced_ranges_have_what_is_wanted(wanted: list[tuple[int, int]], gap
 
 
 @given(st.lists(ranges), st.integers(0, 20))
-def test_what_lies_close_together_is_asked_for_together(wanted: list[tuple[int, int]], gap: int) -> None:
+def test_close_ranges_are_requested_together(wanted: list[tuple[int, int]], gap: int) -> None:
     """Without a limit, ranges lie further apart than the gap."""
     assert all(b.begin - a.end > gap for a, b in pairwise(coalesced(wanted, gap, SIZE)))
 
 
 @given(st.lists(ranges), ranges)
 def test_what_was_added_is_found(added: list[tuple[int, int]], wanted: tuple[int, int]) -> None:
-    """A map gives exactly the bytes that are in some range that was added, and says which are in none."""
+    """A map returns exactly the bytes of the added ranges, and the ranges of missing bytes."""
     here = RangeMap[bytes]()
     for begin, end in added:
         here.add(begin, end, CONTENT[begin:end])
@@ -50,7 +50,7 @@ def test_what_was_added_is_found(added: list[tuple[int, int]], wanted: tuple[int
 
 
 @given(st.lists(ranges, min_size=1), st.data())
-def test_what_gave_way_is_told(added: list[tuple[int, int]], data: st.DataObject) -> None:
+def test_replaced_ranges_are_returned(added: list[tuple[int, int]], data: st.DataObject) -> None:
     """Bytes of a map can be counted by what `add` and `remove` return."""
     here, count = RangeMap[bytes](), 0
     for begin, end in added:

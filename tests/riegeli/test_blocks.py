@@ -72,7 +72,7 @@ def test_unframe_inverts_frame(begin: int, size: int, extra: int, seed: int) -> 
 
 
 def test_frame_puts_a_header_at_every_block() -> None:
-    """Each block header tells the distances to the chunk's begin and end, and carries their hash."""
+    """Each block header has the distances to the chunk's begin and end, and their hash."""
     begin, end = 64, 64 + 3 * BLOCK
     raw = blocks.frame(begin, end, b"")
     found = [blocks.parse_block_header(raw[at - begin :][:24]) for at in blocks.boundaries(begin, end)]

@@ -58,11 +58,11 @@ def test_header_of_other_length_is_damage() -> None:
     ],
 )
 def test_counts_that_a_type_does_not_allow_are_damage(header: ChunkHeader) -> None:
-    """Chunks without records say so, and records of an unknown type are not passed over in silence."""
+    """Chunks without records have a count of 0, and records of an unknown type are an error."""
     with pytest.raises(DamagedError):
         header.validate()
 
 
 def test_unknown_type_without_records_is_fine() -> None:
-    """A future chunk type that holds no records may be ignored."""
+    """A future chunk type without records may be ignored."""
     ChunkHeader(100, 0, ord("?"), 0, 5).validate()

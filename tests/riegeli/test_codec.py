@@ -41,7 +41,7 @@ def test_streams_that_end_early_or_late_are_damage(which: Codec, data: bytes) ->
 
 @pytest.mark.parametrize("which", COMPRESSED)
 def test_a_stream_larger_than_announced_is_damage(which: Codec) -> None:
-    """A stream that announces little and holds 16 MiB is not unpacked in full."""
+    """A stream that announces little and contains 16 MiB is not unpacked completely."""
     bomb = varint.encode(10) + compress(bytes(1 << 24), which)[4:]
     with pytest.raises(DamagedError):
         codec.decompress(memoryview(bomb), which)
@@ -66,7 +66,7 @@ def test_zstandard_frames_without_content_size_are_read(data: bytes) -> None:
 
 
 def test_two_zstandard_frames_are_damage() -> None:
-    """A buffer holds exactly one frame."""
+    """A buffer contains exactly one frame."""
     frame = zstandard.ZstdCompressor().compress(b"abc")
     with pytest.raises(DamagedError):
         codec.decompress(memoryview(varint.encode(3) + frame * 2), Codec.ZSTD)
@@ -86,7 +86,7 @@ def test_zstandard_window_log_is_honoured_and_read() -> None:
 
 
 def test_large_brotli_windows_are_named() -> None:
-    """A stream with the large-window extension is refused in words that say why, on both sides."""
+    """A stream with the large-window extension is refused with the reason, on both sides."""
     with pytest.raises(DamagedError, match="window above 24 bits"):
         codec.decompress(memoryview(b"\x03\x11rest"), Codec.BROTLI)
     with pytest.raises(OptionsError, match="window_log:25"):
@@ -95,7 +95,7 @@ def test_large_brotli_windows_are_named() -> None:
 
 @pytest.mark.parametrize(("which", "library"), [(Codec.BROTLI, "brotli"), (Codec.SNAPPY, "snappy")])
 def test_a_missing_library_is_named_with_the_cure(which: Codec, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading and writing without an optional library tell the line to install it."""
+    """Errors of reading and writing without an optional library have the command to install it."""
     packed = compress(b"abc", which)
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingCodecError, match=re.escape(how_to_install("compat"))):

@@ -13,6 +13,6 @@ MODULES = [module.name for module in pkgutil.iter_modules(riegeli.__path__) if m
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_docstrings(name: str) -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     module = importlib.import_module(f"rlds_kit.riegeli.{name}")
     assert doctest.testmod(module).failed == 0

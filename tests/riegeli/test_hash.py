@@ -53,7 +53,7 @@ def test_native_and_pure_agree_on_random_bytes() -> None:
 
 
 def test_environment_variable_selects_python() -> None:
-    """RLDS_KIT_PURE=1 keeps the extension out even where it was built."""
+    """RLDS_KIT_PURE=1 disables the extension even if it was built."""
     code = "from rlds_kit.riegeli._implementation import native; print(native)"
     env = {**os.environ, "RLDS_KIT_PURE": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)

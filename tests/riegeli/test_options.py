@@ -39,7 +39,7 @@ from rlds_kit.riegeli.options import WriterOptions, parse_options
     ],
 )
 def test_valid_options(text: str, expected: WriterOptions) -> None:
-    """Every key means what the Riegeli documentation says, in any order but `default` first."""
+    """Every key has the meaning in Riegeli's documentation, in any order but `default` first."""
     assert parse_options(text) == expected
 
 
@@ -77,7 +77,7 @@ def test_valid_options(text: str, expected: WriterOptions) -> None:
     ],
 )
 def test_invalid_options_are_named(text: str, message: str) -> None:
-    """The error names the key, what it takes and what came."""
+    """The error names the key, the allowed values and the given one."""
     with pytest.raises(OptionsError, match=message):
         parse_options(text)
 
@@ -86,5 +86,5 @@ def test_invalid_options_are_named(text: str, message: str) -> None:
     ("text", "expected"), [("", 1 << 20), ("uncompressed", 4 << 10), ("uncompressed,chunk_size:5", 5)]
 )
 def test_desired_chunk_size(text: str, expected: int) -> None:
-    """1 MiB compressed and 4 KiB uncompressed, unless the options say otherwise."""
+    """1 MiB compressed and 4 KiB uncompressed, unless set by the options."""
     assert parse_options(text).desired_chunk_size == expected

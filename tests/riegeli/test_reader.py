@@ -31,7 +31,7 @@ def write(records: list[bytes], options: str = "zstd", **arguments: Any) -> io.B
 
 
 def into(regions: list[SkippedRegion], *, go_on: bool = True) -> Callable[[SkippedRegion], bool]:
-    """Return a recovery callback that collects what it is told."""
+    """Return a recovery callback that collects its arguments."""
 
     def note(region: SkippedRegion) -> bool:
         regions.append(region)
@@ -180,7 +180,7 @@ def cut_points(raw: bytes, ends: list[int], count: int) -> list[int]:
 
 
 def test_truncated_files_deliver_every_complete_chunk(repeats: int) -> None:
-    """Cut anywhere, a file gives the records of its complete chunks, and says that it is cut iff it is."""
+    """A file that is cut anywhere gives the records of its complete chunks; `truncated` is set iff a chunk is cut."""
     records = random_records(1, 12, 20_000)
     file = io.BytesIO()
     with RecordWriter(file, "uncompressed,chunk_size:30K") as writer:
@@ -208,7 +208,7 @@ def test_truncated_files_deliver_every_complete_chunk(repeats: int) -> None:
 
 
 def test_growing_files_are_read_on() -> None:
-    """After a truncated end, reading goes on in the same chunk once its bytes are there; each tear is told once."""
+    """After a truncated end, reading continues in the same chunk once its bytes exist; it is reported only once."""
     raw = write([b"first", b"second"], "uncompressed,chunk_size:1").getvalue()
     file = io.BytesIO(raw[:-3])
     reader = RecordReader(file)
@@ -222,7 +222,7 @@ def test_growing_files_are_read_on() -> None:
 
 
 def test_truncation_is_reported_to_recovery() -> None:
-    """A reader with a recovery callback tells it of the incomplete chunk instead of warning."""
+    """A reader with a recovery callback reports the incomplete chunk to it instead of warning."""
     raw = write([b"first", b"second"], "uncompressed,chunk_size:1").getvalue()
     regions: list[SkippedRegion] = []
     reader = RecordReader(io.BytesIO(raw[:-3]), recovery=into(regions))

@@ -39,7 +39,7 @@ EXAMPLE = Example()
 
 
 def into(regions: list[SkippedRegion], *, go_on: bool = True) -> Callable[[SkippedRegion], bool]:
-    """Return a recovery callback that collects what it is told."""
+    """Return a recovery callback that collects its arguments."""
 
     def note(region: SkippedRegion) -> bool:
         regions.append(region)
@@ -124,7 +124,7 @@ def damaged_data() -> tuple[bytes, int, int]:
 
 
 def test_without_recovery_damage_is_an_error_with_its_place() -> None:
-    """The error says which bytes are lost; reading again raises again; seeking to `end` goes on."""
+    """The error has the lost bytes; reading again raises it again; reading continues after seeking to `end`."""
     raw, begin, end = damaged_data()
     reader = RecordReader(io.BytesIO(raw))
     for _ in range(2):
@@ -135,8 +135,8 @@ def test_without_recovery_damage_is_an_error_with_its_place() -> None:
     assert reader.read_record() == EXAMPLE.records[end]
 
 
-def test_recovery_is_told_and_decides() -> None:
-    """True goes on after the region, False ends there until the next seek."""
+def test_recovery_is_called_and_decides() -> None:
+    """True continues after the region, False ends there until the next seek."""
     raw, begin, end = damaged_data()
     told: list[SkippedRegion] = []
     reader = RecordReader(io.BytesIO(raw), recovery=into(told, go_on=False))
@@ -169,7 +169,7 @@ def test_chunks_that_do_not_decode_are_skipped() -> None:
 
 
 def test_a_file_of_something_else() -> None:
-    """A file without signature is an error that says so or names the hash, and recovery finds nothing in it."""
+    """A file without signature is an error that names the signature or the hash, and recovery finds no records."""
     with pytest.raises(DamagedError, match="block header"):
         list(RecordReader(io.BytesIO(b"PK\3\4" * 1000)))
     assert read_all(b"PK\3\4" * 100_000) == (

@@ -26,7 +26,7 @@ def write(options: str) -> tuple[bytes, list[int]]:
 
 
 def into(regions: list[SkippedRegion], *, go_on: bool = True) -> Callable[[SkippedRegion], bool]:
-    """Return a recovery callback that collects what it is told."""
+    """Return a recovery callback that collects its arguments."""
 
     def note(region: SkippedRegion) -> bool:
         regions.append(region)
@@ -148,7 +148,7 @@ def test_seek_after_the_end() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 10, 24, 40, 63])
 def test_seek_in_the_first_bytes(size: int) -> None:
-    """Any position of a file that ends inside its signature may be sought; nothing is there."""
+    """Seeking to any position of a file that ends inside its signature is allowed; there are no records."""
     raw, _ = write("zstd,chunk_size:9K")
     reader = RecordReader(io.BytesIO(raw[:size]))
     reader.seek(size // 2)
@@ -159,7 +159,7 @@ def test_seek_in_the_first_bytes(size: int) -> None:
 
 
 def test_seek_to_the_end_of_a_file_cut_inside_a_header() -> None:
-    """The incomplete chunk is what is there."""
+    """The incomplete chunk is reported."""
     raw, positions = write("uncompressed,chunk_size:1")
     cut = positions[-1] + 20
     reader = RecordReader(io.BytesIO(raw[:cut]))

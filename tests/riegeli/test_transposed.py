@@ -88,7 +88,7 @@ def test_transitions_reach_far_states_over_no_ops() -> None:
 
 
 def test_repeat_counts_hops_that_need_no_byte() -> None:
-    """The two low bits of a transition say how many more explicit hops follow."""
+    """The two low bits of a transition are the number of further explicit hops."""
     assert transposed.decode(chunk([RECORD_START], [0], transitions=b"\x03\x01"), 7, 0) == [b""] * 7
 
 
@@ -140,7 +140,7 @@ def test_hostile_chunks_are_damage(name: str) -> None:
 
 
 def test_too_few_bytes_are_damage() -> None:
-    """The output must be as large as the chunk's header says."""
+    """The output must have the size in the chunk's header."""
     with pytest.raises(DamagedError, match="bytes came out"):
         transposed.decode(CPP_EXAMPLE, 3, 17)
 
@@ -185,7 +185,7 @@ def random_state(rng: random.Random, states: int, buffers: int) -> State:
 
 
 def has_implicit_ring(states: Sequence[State]) -> bool:
-    """Tell whether following implicit edges from any state never ends."""
+    """Return whether following implicit edges from some state never ends."""
     for state in states:
         here, hops = state, 0
         while here.implicit and hops <= len(states):

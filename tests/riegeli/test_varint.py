@@ -17,7 +17,7 @@ def test_decode_inverts_encode(value: int) -> None:
 
 @pytest.mark.parametrize("value", [-1, 2**64])
 def test_numbers_beyond_64_bits_are_refused(value: int) -> None:
-    """What a varint cannot hold is a ValueError when writing."""
+    """A value that a varint cannot represent is a ValueError when writing."""
     with pytest.raises(ValueError, match=r"0 to 2\*\*64"):
         varint.encode(value)
 

@@ -59,7 +59,7 @@ def test_positions_are_chunk_begin_plus_index() -> None:
     ids=str,
 )
 def test_chunks_close_where_cpp_closes_them(sizes: list[int], shape: str) -> None:
-    """A chunk of 100 bytes takes records until the next would exceed it, each counting 8 bytes more than it has."""
+    """A chunk of 100 bytes gets records until the next would exceed it; each counts 8 bytes more than its size."""
     file = io.BytesIO()
     with RecordWriter(file, "uncompressed,chunk_size:100") as writer:
         for size in sizes:
@@ -168,7 +168,7 @@ def test_final_padding_on_flush_and_close() -> None:
 
 
 def test_appending_to_a_path(tmp_path: Path) -> None:
-    """Given a position, a writer cuts the file there and goes on without another signature."""
+    """Given a position, a writer truncates the file there and continues without another signature."""
     path = tmp_path / "file"
     with RecordWriter(path, "zstd") as writer:
         writer.write_record(b"1")
@@ -183,7 +183,7 @@ def test_appending_to_a_path(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("position", [65537, 65560])
 def test_appending_where_no_chunk_may_begin(position: int) -> None:
-    """From a position inside a block header, zeros go on to the next block before the first chunk."""
+    """From a position inside a block header, zeros are written up to the next block before the first chunk."""
     file = io.BytesIO()
     with RecordWriter(file, "zstd", position=position) as writer:
         writer.write_record(b"record")
@@ -203,7 +203,7 @@ def test_initial_padding_applies_when_appending() -> None:
 
 
 class Grudging(io.RawIOBase):
-    """Takes seven bytes at a time, and after `room` bytes nothing more."""
+    """Writes at most seven bytes at a time, and after `room` bytes nothing more."""
 
     def __init__(self, room: int) -> None:
         self.room = room

@@ -14,6 +14,6 @@ FILES = [each.relative_to(ROOT) for each in sorted(ROOT.rglob("*.py")) if ">>> "
 
 @pytest.mark.parametrize("name", [".".join(each.with_suffix("").parts) for each in FILES])
 def test_examples_of_docstrings(name: str) -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     module = importlib.import_module(f"rlds_kit.shaping.{name}")
     assert doctest.testmod(module).failed == 0

@@ -22,7 +22,7 @@ def _rows(test: str) -> set[str]:
 
 
 def test_every_row_has_a_named_test_or_is_open() -> None:
-    """A row is in one of both: what is open ends when its tests are there."""
+    """A row is in one of both lists: an open one is moved when its tests exist."""
     trees = [ast.parse(path.read_text("utf-8")) for path in (*HERE.rglob("test_*.py"), PAGES)]
     tests = [node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
     tested = {row for test in tests for row in _rows(test)}

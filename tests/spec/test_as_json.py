@@ -25,7 +25,7 @@ def test_a_person_reads_it() -> None:
     assert specs.to_json(spec) == {"observation": shown}
 
 
-def test_a_field_called_kind_is_told_from_a_kind() -> None:
+def test_a_field_called_kind_is_distinguished_from_a_kind() -> None:
     """A dict with a field called "kind" is written out."""
     spec = specs.Dict({"kind": specs.Text()})
     assert specs.to_json(spec) == {"kind": "dict", "fields": {"kind": {"kind": "text"}}}

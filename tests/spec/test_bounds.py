@@ -53,7 +53,7 @@ def _texts(spec: specs.Spec, value: object) -> list[str]:
     ],
 )
 def test_what_is_outside_is_named(spec: specs.Spec, value: object, expected: str) -> None:
-    """The message says how much is outside which bounds, and where."""
+    """The message has the number of elements outside the bounds, the bounds, and the place."""
     assert _texts(spec, value) == [expected]
 
 

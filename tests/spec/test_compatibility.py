@@ -43,7 +43,7 @@ def test_values_of_a_compatible_writer_fit(data: st.DataObject, old: specs.Spec,
     ],
 )
 def test_names_and_bounds_may_differ_and_the_new_may_be_narrower(old: specs.Spec, new: specs.Spec) -> None:
-    """Whatever keeps structure, dtype and shape may append."""
+    """Any spec with the same structure, dtype and shape may append."""
     assert specs.compatible(old, new) == []
 
 
@@ -73,6 +73,6 @@ def test_every_difference_is_named_with_its_place(old: specs.Spec, new: specs.Sp
 
 
 def test_the_message_names_both() -> None:
-    """A person sees what is there and what would come."""
+    """The message describes the existing and the new spec."""
     found = specs.compatible(FLOAT, specs.Array((), np.float64), "reward")
     assert [str(problem) for problem in found] == ["reward: the dataset has float32 (), this writer has float64 ()"]

@@ -53,7 +53,7 @@ def _spoilt(draw: st.DrawFn, spec: specs.Spec, value: Any, place: str) -> tuple[
 
 
 def _is_dynamic(spec: specs.Spec) -> bool:
-    """Whether some part may hold anything; batches of optional values have no rule and may, too."""
+    """Whether some part may have any value; so may batches of optional values, for which there is no rule."""
     text = repr(spec)
     return "Any(" in text or ("Optional(" in text and ("stacked=True" in text or "Graph(" in text))
 
@@ -171,7 +171,7 @@ def test_a_scalar_that_would_change_is_a_problem(dtype: str, value: object) -> N
 
 @given(st.sampled_from(["float16", "float32", "int8", "int32", "uint64", "float64"]), st.floats() | st.integers())
 def test_a_scalar_that_fits_comes_back(dtype: str, value: float) -> None:
-    """What is said to fit is the same after a round trip through the dtype."""
+    """A value that fits is the same after a round trip through the dtype."""
     if not specs.problems(specs.Array((), dtype), value):
         restored = type(value)(np.asarray(value, dtype)[()])
         assert repr(restored) == repr(value)

@@ -44,7 +44,7 @@ nests = st.recursive(
 
 
 def _facts(spec: typing.Any) -> typing.Any:  # a nest of any shape
-    """All of a dm_env spec: its own equality looks neither at the class nor at the name."""
+    """The complete content of a dm_env spec: its own equality ignores class and name."""
     if isinstance(spec, dict):
         return {key: _facts(item) for key, item in spec.items()}
     if isinstance(spec, list | tuple):
@@ -81,7 +81,7 @@ def test_keys_that_look_like_fields_of_a_spec_are_keys(inner: object) -> None:
     ],
 )
 def test_each_kind(given_spec: object, expected: specs.Spec) -> None:
-    """Our spec says what dm_env's says."""
+    """Our spec is equivalent to that of dm_env."""
     assert from_dm_env(given_spec) == expected
 
 
@@ -94,7 +94,7 @@ def test_each_kind(given_spec: object, expected: specs.Spec) -> None:
     ],
 )
 def test_what_dm_env_lacks_becomes_a_bounded_array(spec: specs.Spec, low: float, high: float) -> None:
-    """Half bounds, and categories that count from elsewhere, keep their range."""
+    """Half bounds, and categories that do not begin at 0, keep their range."""
     restored = to_dm_env(spec)
     assert (type(restored), restored.minimum, restored.maximum) == (dm_specs.BoundedArray, low, high)
 

@@ -22,7 +22,7 @@ def _floats(values: list[float]) -> np.ndarray:
 
 
 class Maze(Space):
-    """A kind of space that nobody knows."""
+    """An unknown kind of space."""
 
 
 class Joystick(spaces.Box):
@@ -69,7 +69,7 @@ def test_samples_fit(space: Space, seed: int) -> None:
     ],
 )
 def test_each_kind(space: Space, expected: specs.Spec) -> None:
-    """The spec of a space says what the space says."""
+    """The spec of a space is equivalent to the space."""
     assert from_gymnasium(space) == expected
 
 
@@ -148,11 +148,11 @@ def test_what_gymnasium_lacks_is_an_error(spec: specs.Spec) -> None:
     ("spec", "space"),
     [
         (specs.Array((), np.uint8), spaces.Box(0, 255, (), np.uint8)),
-        (specs.Array((), np.bool_), spaces.Box(0, 1, (), np.bool_)),  # type: ignore[arg-type]  # Gymnasium takes it
+        (specs.Array((), np.bool_), spaces.Box(0, 1, (), np.bool_)),  # type: ignore[arg-type] # Gymnasium accepts it
         (specs.Array((2,), np.float32, minimum=[np.nan, 0]), spaces.Box(_floats([-np.inf, 0]), np.inf, (2,))),
         (specs.Array((2,), np.int64, num_values=3), spaces.MultiDiscrete([3, 3])),
     ],
 )
 def test_bounds_that_gymnasium_needs_are_filled_in(spec: specs.Spec, space: Space) -> None:
-    """A missing bound is infinite, or the dtype's own where Gymnasium takes no infinity."""
+    """A missing bound is infinite, or the dtype's own if Gymnasium does not accept infinity."""
     assert to_gymnasium(spec) == space

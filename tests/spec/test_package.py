@@ -24,7 +24,7 @@ def test_questions_and_data_are_found_by_their_modules() -> None:
 
 
 def test_the_import_is_light() -> None:
-    """Neither Gymnasium nor dm_env is loaded until its module is asked for."""
+    """Neither Gymnasium nor dm_env is loaded until its module is imported."""
     program = (
         "import sys, types; package = types.ModuleType('rlds_kit'); "
         f"package.__path__ = [{str(specs.__path__[0])!r} + '/..']; sys.modules['rlds_kit'] = package; "

@@ -43,7 +43,7 @@ def test_nan_bounds_are_equal() -> None:
 
 
 def test_a_caller_may_change_its_array_afterwards() -> None:
-    """A spec keeps a copy of the bounds that it was given."""
+    """A spec stores a copy of its bounds."""
     low = np.zeros(2, np.float32)
     spec = specs.Array((2,), np.float32, minimum=low)
     low[0] = 7
@@ -82,7 +82,7 @@ def test_a_dict_cannot_be_changed() -> None:
 
 
 def test_categories_count_from_their_minimum() -> None:
-    """Given only how many categories there are, the largest follows, whatever a small dtype could hold on the way."""
+    """The number of categories determines the largest, without overflow of a small dtype on the way."""
     spec = specs.Array((), np.int8, minimum=-100, num_values=200)
     assert spec == specs.Array((), np.int8, minimum=-100, maximum=99, num_values=200)
 
@@ -118,7 +118,7 @@ def test_unrecordable_dtypes_are_refused(dtype: str) -> None:
 
 
 def test_bfloat16_is_a_dtype_like_others() -> None:
-    """Bounds of the dtype that NumPy lacks are kept."""
+    """Bounds of a dtype that NumPy lacks are preserved."""
     ml_dtypes = pytest.importorskip("ml_dtypes")
     spec = specs.Array((2,), ml_dtypes.bfloat16, minimum=0, maximum=[1, math.nan])
     assert specs.from_message(specs.to_message(spec)) == specs.from_json(specs.to_json(spec)) == spec

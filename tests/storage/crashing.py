@@ -1,8 +1,8 @@
 """Breaks a recorder at any of its system calls: a crash, or an error of the disk.
 
 `python -m tests.storage.crashing DIRECTORY FORM` crashes a process at its first call in DIRECTORY/0, another one at its
-second call in DIRECTORY/1, and so on until one lives to its end; DIRECTORY/N.said has what each called durable before.
-The form is "rows" or "columns".
+second call in DIRECTORY/1, and so on until one lives to its end; DIRECTORY/N.said lists the data that each process
+reported as durable before. The form is "rows" or "columns".
 """
 
 import itertools
@@ -28,7 +28,7 @@ SURVIVED: Final = 7
 """Exit code of a process that came to its end."""
 
 Fault = Callable[[str], None]
-"""Is told of each call ("open", "write", "torn write", "fsync", "close") before it is made."""
+"""A callback before each call ("open", "write", "torn write", "fsync", "close") before it is made."""
 
 
 class _File:
@@ -81,7 +81,7 @@ def make_recorder(directory: Path) -> Recorder:
 
 
 def record(recorder: Recorder, told: Callable[[dict[uuid.UUID, int]], None], form: str = "rows") -> None:
-    """Records interleaved episodes, flushes now and then, and tells what is durable."""
+    """Records interleaved episodes, flushes occasionally, and prints what is durable."""
     numbers = iter(range(EPISODES))
     source: Source = Lanes(recorder, 2) if form == "columns" else recorder
     running = {n: source.start_episode(metadata={"seed": SEED, "number": n}) for n in itertools.islice(numbers, 2)}

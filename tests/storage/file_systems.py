@@ -1,4 +1,4 @@
-"""File systems that lack something: what they say to those who want it."""
+"""File systems without some features, and their errors."""
 
 import errno
 import os

@@ -1,8 +1,8 @@
-"""Kills recording processes with SIGKILL at random moments, and checks what they left behind.
+"""Kills recording processes with SIGKILL at random moments, and checks the remaining files.
 
 `python -m tests.storage.killing DIRECTORY SEED POLICY EPISODES_AT_ONCE FORM` records "rows" or "columns" until it is
-killed, or until its standard input ends. Every value follows from seed, episode and row, so that whoever reads the
-shards can tell what must be there. Used by `test_kill.py`, and by `benchmarks/kills.py` for any number of kills.
+killed, or until its standard input ends. Seed, episode and row determine every value, so that a reader of the shards
+can compute the expected content. Used by `test_kill.py`, and by `benchmarks/kills.py` for any number of kills.
 """
 
 import os
@@ -61,7 +61,7 @@ def row_of(seed: int, number: int, row: int) -> tuple[Step, Step | None]:
 
 
 def length_of(seed: int, number: int) -> int:
-    """How many rows an episode has when nobody kills its recorder."""
+    """The number of rows of an episode if its recorder is not killed."""
     return 5 + random.Random(f"{seed} {number}").randrange(60)
 
 
@@ -75,7 +75,7 @@ def given_of(episode: Episode, declared: specs.Dict) -> Given:
 
 
 def record(directory: Path, seed: int, policy: str, at_once: int, form: str) -> None:
-    """Records until killed or until standard input ends, and tells on standard output what must survive."""
+    """Records until killed or until standard input ends, and prints on standard output what must survive."""
     stop = threading.Event()
 
     def wait_for_end() -> None:
@@ -122,13 +122,13 @@ def _say(what: str, key: uuid.UUID, rows: int) -> None:
 
 @dataclass
 class Promise:
-    """What a recording process said."""
+    """The output of a recording process."""
 
     durable: dict[uuid.UUID, int] = field(default_factory=dict)
     ended: dict[uuid.UUID, int] = field(default_factory=dict)
 
     def hear(self, line: bytes) -> None:
-        """Takes note of one line; the last one may be cut."""
+        """Parses one line; the last one may be incomplete."""
         if not line.endswith(b"\n"):
             return
         what, key, rows = line.decode().split()
@@ -147,7 +147,7 @@ class Victim:
         self.promise = Promise()
 
     def kill(self, seconds: float) -> Promise:
-        """Kills it so many seconds after its first word; returns what it had said."""
+        """Kills it this many seconds after its first output; returns its output."""
         pipe = self._pipe()
         self.promise.hear(pipe.readline())
         listener = threading.Thread(target=self._listen, args=(pipe,))
@@ -198,7 +198,7 @@ class Tally:
 
 
 def check(directory: Path, promise: Promise) -> Tally:
-    """Checks that a dataset keeps a promise: nothing lost, nothing wrong, nothing merged; returns numbers."""
+    """Checks that durable data are complete: nothing lost, wrong or merged; returns numbers."""
     episodes = {episode.id: episode for episode in rlds_kit.open(directory).episodes}
     tally = Tally(1)
     for key, rows in promise.durable.items():

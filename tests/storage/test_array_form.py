@@ -1,4 +1,4 @@
-"""Arrays made alike: the C extension and its twin say and do the same."""
+"""Arrays of the same form: the C extension and its twin give the same results."""
 
 import doctest
 from typing import Any

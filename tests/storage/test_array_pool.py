@@ -1,4 +1,4 @@
-"""A pool reuses memory, also for somewhat smaller arrays, and keeps no more than its limit."""
+"""A pool reuses memory, also for slightly smaller arrays, and stores no more than its limit."""
 
 import numpy as np
 

@@ -135,7 +135,7 @@ def test_many_blocks_are_the_rows(tmp_path: Path) -> None:
     assert read.mask("late").tolist() == [4500 <= row < 8500 for row in range(9000)]
 
 
-def test_values_that_are_made_when_they_are_asked_for(tmp_path: Path) -> None:
+def test_values_that_are_made_on_request(tmp_path: Path) -> None:
     """Only those of one block are in memory, and a wrong one is an error where it comes."""
 
     class Made(Sequence[np.ndarray]):
@@ -188,7 +188,7 @@ def test_arrays_are_copied(tmp_path: Path) -> None:
 def test_wrong_arrays_leave_nothing(
     tmp_path: Path, observed: dict[str, Any], acted: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    """The field, what was expected and what came; the episode goes on as if nothing had been given."""
+    """The error has the field, the expected and the given value; the episode continues without the rows."""
     good = np.ones((2, 2), np.float32)
     with Recorder(tmp_path, DECLARED) as recorder:
         episode = recorder.start_episode()

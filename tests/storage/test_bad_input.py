@@ -65,8 +65,8 @@ def test_a_directory_that_cannot_be_written_is_found_out_at_once(read_only: Path
             Recorder(target, DECLARED)
 
 
-def test_a_directory_that_disappears_is_told_and_what_was_durable_was(tmp_path: Path) -> None:
-    """When no new shard can be made any more, the next call says so; what went with the directory is not kept there."""
+def test_a_directory_that_disappears_is_an_error_that_counts_stored_steps(tmp_path: Path) -> None:
+    """When no new shard can be created, the next call raises an error; rows in the moved directory count as lost."""
     directory = tmp_path / "data"
     recorder = Recorder(directory, DECLARED, max_shard_episodes=1)
     first = recorder.start_episode()
@@ -82,7 +82,7 @@ def test_a_directory_that_disappears_is_told_and_what_was_durable_was(tmp_path: 
 
 @pytest.mark.parametrize("what", ["nothing", "empty directory", "file", "other files"])
 def test_what_is_no_dataset_is_named(tmp_path: Path, what: str) -> None:
-    """Opening a path without a dataset says what is there instead."""
+    """The error for a path without a dataset describes its content."""
     path = tmp_path / "data"
     if what == "file":
         path.write_text("text")
@@ -128,7 +128,7 @@ def test_a_compatible_second_writer_is_welcome(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"spec": 1}', '{"spec": {"kind": "cat"}}', '"text"'])
 def test_a_broken_description_stops_no_reader(tmp_path: Path, content: str) -> None:
-    """No shard needs dataset.json; a writer says that it must be mended."""
+    """Shards do not need dataset.json; a writer raises an error that it must be repaired."""
     given = _record(tmp_path)
     (tmp_path / "dataset.json").write_text(content)
     assert_whole(rlds_kit.open(tmp_path), [given.given])
@@ -146,7 +146,7 @@ def json_is_object(content: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def test_a_missing_description_stops_nobody(tmp_path: Path) -> None:
+def test_a_missing_description_does_not_stop_a_writer(tmp_path: Path) -> None:
     """A dataset without dataset.json is read, and gets one with the next writer."""
     first = _record(tmp_path)
     (tmp_path / "dataset.json").unlink()
@@ -183,7 +183,7 @@ def test_a_dict_that_is_nested_too_deeply_is_refused_and_the_others_are_kept(tmp
 
 
 def test_a_shard_of_a_newer_version_is_refused(tmp_path: Path) -> None:
-    """The error says which version came and how to upgrade."""
+    """The error has the version of the file and how to upgrade."""
     tmp_path.joinpath("data").mkdir()
     path = tmp_path / "data" / "episodes-20990101T000000Z-0123456789ab-00000.riegeli"
     with RecordWriter(path, "uncompressed") as writer:

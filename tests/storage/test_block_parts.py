@@ -76,7 +76,7 @@ def test_what_compresses_stays_in_one_block(tmp_path: Path) -> None:
 
 
 def test_a_number_of_rows_is_taken_at_its_word(tmp_path: Path) -> None:
-    """Whoever says how many rows a block has gets them; the content, and so its digest, is the same."""
+    """A given number of rows per block is used; the content, and so its digest, is the same."""
     cut, _ = _record(tmp_path / "cut", FlushPolicy(interval=None), noise=True)
     whole, _ = _record(tmp_path / "whole", FlushPolicy(block_rows=50, interval=None), noise=True)
     assert _rows_of_blocks(whole) == [50, 50, 50, 50]

@@ -56,7 +56,7 @@ def test_a_column_comes_back(column: Column) -> None:
 
 @given(array_columns(), st.integers(0, 41), st.integers(0, 41))
 def test_a_part_of_a_column_has_its_rows(column: Column, begin: int, end: int) -> None:
-    """`between` keeps the rows of a range and their values."""
+    """`between` returns the rows of a range and their values."""
     part = column.between(begin, end)
     kept = [index for index, row in enumerate(column.rows.tolist()) if begin <= row < end]
     assert part.rows.tolist() == [column.rows[index] for index in kept]
@@ -132,7 +132,7 @@ FAULTS: dict[str, tuple[pb.Column, bytes]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_column_that_contradicts_itself_is_refused(fault: str) -> None:
-    """Whatever a broken writer signs, the reader says so, and allocates nothing that was not announced in bytes."""
+    """Invalid content with a valid checksum is an error; no more memory is allocated than for the given bytes."""
     header, payload = FAULTS[fault]
     tracemalloc.start()
     try:
@@ -183,7 +183,7 @@ def test_rows_that_are_all_equal_are_stored_once() -> None:
 
 
 def test_a_column_does_not_keep_what_it_was_fetched_with() -> None:
-    """Caches hold columns: one of short texts must not hold the chunk of large frames that it lay in."""
+    """A cached column of short texts must not keep the whole chunk with large frames in memory."""
     key = ColumnKey("token", pb.BYTES, None, 1)
     column = Column(key, np.array([0, 1]), np.frombuffer(b"\x07\xe3\x91", np.uint8), np.array([[1], [2]]))
     header, payload = columns.encode(column, FilterChoice())

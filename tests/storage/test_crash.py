@@ -1,4 +1,4 @@
-"""A crash or an error at each write, fsync, rotation and footer: nothing durable is lost, errors say how much is."""
+"""A crash or an error at each write, fsync, rotation and footer: nothing durable is lost; errors count lost steps."""
 
 import errno
 import os
@@ -91,7 +91,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_error_at_any_call_tells_what_is_kept_and_lost(
     tmp_path: Path, error: int, form: str, *, for_good: bool
 ) -> None:
-    """The error says how many steps are stored and lost, exactly so many are there, and no half chunk."""
+    """The numbers of stored and lost steps in the error are exact, and there is no partial chunk."""
     calls = len(_count_calls(tmp_path / "whole", form))
     for number in range(calls):
         directory = tmp_path / str(number)
@@ -196,7 +196,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk(tiny_disk: Path) -> None:
-    """On a disk that is really full, what the error calls kept is really there."""
+    """On a disk that is really full, the steps that the error reports as stored exist."""
     recorder = Recorder(tiny_disk / "data", DECLARED)
     noise = np.random.default_rng(0)
     episode = recorder.start_episode()

@@ -107,7 +107,7 @@ def _interesting(shard: Shard) -> tuple[int, list[int]]:
 
 
 def test_a_closed_shard_cut_at_every_byte_of_its_records(tmp_path: Path, sweep: Callable[[int], int]) -> None:
-    """Wherever records, index and footer are cut, all that came before the cut is there."""
+    """Wherever records, index and footer are cut, all data before the cut can be read."""
     shard = _shard(tmp_path, closed=True)
     size = shard.path.stat().st_size
     data_end = next(end for position, end in shard.chunk_ends.items() if shard.chunk_ends.get(end, 0) - end > 10_000)
@@ -124,7 +124,7 @@ def test_a_closed_shard_cut_at_every_byte(tmp_path: Path) -> None:
 
 
 def test_an_open_shard_cut_at_every_byte(tmp_path: Path, sweep: Callable[[int], int]) -> None:
-    """Wherever a shard without an index is cut, all that came before the cut is there."""
+    """Wherever a shard without an index is cut, all data before the cut can be read."""
     shard = _shard(tmp_path, closed=False)
     sizes = range(shard.path.stat().st_size + 1)
     _check_cuts(shard, random.Random(0).sample(sizes, sweep(len(sizes))))

@@ -223,7 +223,7 @@ class _Checks:
         self.read = self.refused = 0
 
     def dataset(self, directory: Path) -> None:
-        """Checks everything that can be asked of a dataset."""
+        """Checks all properties of a dataset."""
         dataset = self.get(lambda: rlds_kit.open(directory))
         if dataset is None:
             return
@@ -238,7 +238,7 @@ class _Checks:
         assert not missing or self.may_be_cut or dataset.damage, "an episode is gone and nobody says so"
 
     def runs(self) -> list[dict[str, Any]]:
-        """What the shard's header says of the run."""
+        """The metadata of the run in the shard's header."""
         return [{"run": 1}, {"run": 2}][int(self.whole.path.parent.name.startswith("open")) :]
 
     def episode(self, episode: Episode) -> None:

@@ -145,7 +145,7 @@ def test_iterators_are_independent(dataset: Dataset) -> None:
 
 
 def test_where_keeps_episodes_by_metadata(dataset: Dataset) -> None:
-    """`where` asks each episode once, now, and returns a view of those that fit."""
+    """`where` calls the predicate immediately, once for each episode, and returns a view of the matching ones."""
     asked: list[int] = []
 
     def wanted(metadata: dict[str, Any]) -> bool:
@@ -173,7 +173,7 @@ def test_select_reads_some_fields_only(dataset: Dataset) -> None:
 
 
 def test_a_view_is_a_view(dataset: Dataset) -> None:
-    """Views of views keep what each of them chose."""
+    """Views of views combine the selections of each."""
     view = dataset.where(lambda metadata: metadata["n"] > 2).select("observation")
     assert [episode["observation"].tolist() for episode in view.episodes] == [
         list(range(300, 306)),
@@ -221,7 +221,7 @@ def test_refresh_keeps_the_index_of_every_episode(tmp_path: Path) -> None:
 
 
 def test_where_and_select_survive_refresh(tmp_path: Path) -> None:
-    """A view's episodes keep their index too, and its fields stay chosen."""
+    """The episodes of a view keep their index, too, and its fields stay selected."""
     _record(tmp_path, [2, 3, 4])
     view = rlds_kit.open(tmp_path).where(lambda metadata: metadata["n"] != 1).select("reward")
     _record(tmp_path, [5], first=3)
@@ -231,7 +231,7 @@ def test_where_and_select_survive_refresh(tmp_path: Path) -> None:
 
 
 def test_an_open_episode_is_listed_only_on_demand(tmp_path: Path) -> None:
-    """While an episode is being recorded its end is None, and it is not in the dataset unless asked for."""
+    """While an episode is being recorded its end is None, and it is not in the dataset unless `include_open` is set."""
     with Recorder(tmp_path, DECLARED, policy=POLICY) as recorder:
         ended, running = (GivingRecorder(recorder, metadata={"n": n}) for n in range(2))
         _append(ended, 3)
@@ -284,7 +284,7 @@ os._exit(1)
 
 
 def test_an_episode_is_incomplete_when_its_writer_is_dead(tmp_path: Path) -> None:
-    """As long as another process records it, the end is None; when that is gone without an end, it is INCOMPLETE."""
+    """As long as another process records it, the end is None; if that process dies without an end, it is INCOMPLETE."""
     writer = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(tmp_path)],
         stdin=subprocess.PIPE,
@@ -306,7 +306,7 @@ def test_an_episode_is_incomplete_when_its_writer_is_dead(tmp_path: Path) -> Non
 
 
 def test_a_dataset_that_is_being_recorded_can_be_read_all_the_time(tmp_path: Path) -> None:
-    """A reader that refreshes while somebody writes sees whole rows only, and episodes never change their index."""
+    """A reader that refreshes while a writer is active sees only complete rows; episodes never change their index."""
     stop = threading.Event()
     given: list[GivingRecorder] = []
 

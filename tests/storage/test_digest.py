@@ -81,7 +81,7 @@ def _blocks(draw: st.DrawFn) -> list[Column]:
 
 @given(_blocks())
 def test_a_single_block_has_the_same_digest(columns: list[Column]) -> None:
-    """`update_once` takes a shorter way, for columns of any form."""
+    """`update_once` is a faster equivalent, for columns of any form."""
     start, end = pb.EpisodeStart(episode_id=b"x" * 16), pb.EpisodeEnd(rows=9, ending=pb.TERMINATED)
     one, other = EpisodeDigest(), EpisodeDigest()
     one.update(columns)

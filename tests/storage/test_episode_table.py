@@ -191,7 +191,7 @@ def test_a_later_part_does_not_take_the_place_of_a_complete_episode(tmp_path: Pa
 
 
 def test_known_episodes_keep_their_numbers(tmp_path: Path) -> None:
-    """Also where a shard with an earlier name appears, or one with known episodes is gone."""
+    """Also if a shard with an earlier name appears, or one with known episodes disappears."""
     keys = [uuid.UUID(int=number).bytes for number in range(1, 6)]
     _write(tmp_path / "episodes-c.riegeli", keys[:2], ended=True)
     _write(tmp_path / "episodes-d.riegeli", keys[2:3], ended=True)

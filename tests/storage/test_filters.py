@@ -31,7 +31,7 @@ def joined(parts: filters.Parts) -> np.ndarray:
 
 @given(st.data(), SIZES, st.sampled_from(sorted(filters.APPLY)))
 def test_every_filter_is_undone(data: st.DataObject, itemsize: int, number: int) -> None:
-    """Undo brings back every bit, for every size of value that the filter takes."""
+    """Undo restores every bit, for every size of value that the filter supports."""
     rows = data.draw(rows_of(itemsize))
     if (number == pb.DELTA_SHUFFLE and itemsize == 16) or (number in PREDICTING and itemsize > 1):
         return  # complex numbers are never subtracted, and only bytes are predicted
@@ -139,7 +139,7 @@ def test_stored_bytes_of_another_size_are_refused(number: int) -> None:
 
 
 def test_an_unknown_filter_says_what_to_do() -> None:
-    """Whoever reads what a later release wrote is told so."""
+    """Reading a filter of a later release raises an error that says so."""
     with pytest.raises(ValueError, match=r"filter 99 of .* is not known to this version; .* upgrade rlds_kit"):
         filters.undo(99, np.zeros(8, np.uint8), 1, (8,), np.zeros((1, 8), np.uint8))
 

@@ -98,7 +98,7 @@ def _forge(directory: Path, *, closed: bool, **parts: Any) -> Path:
 
 
 def _reads(directory: Path) -> Iterator[Callable[[], Any]]:
-    """Everything that may be asked of a dataset."""
+    """Calls everything that a dataset offers."""
     dataset = rlds_kit.open(directory)
     yield lambda: dataset.spec
     yield lambda: (dataset.metadata, dataset.environment, dataset.description)
@@ -160,7 +160,7 @@ DESCRIPTIONS: Final = {
 
 @pytest.mark.parametrize("name", DESCRIPTIONS)
 def test_forged_description_is_refused_and_keeps_no_shard_from_being_read(tmp_path: Path, name: str) -> None:
-    """`verify` reports it, `repair` makes a new one, the steps are there."""
+    """`verify` reports it, `repair` makes a new one, and the steps can be read."""
     with Recorder(tmp_path / "d", specs.Dict({})) as recorder:
         episode = recorder.start_episode()
         episode.append({"a": 1})

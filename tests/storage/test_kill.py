@@ -1,4 +1,4 @@
-"""SIGKILL at any moment: every durable row is there, the cut episode is INCOMPLETE, nothing is merged."""
+"""SIGKILL at any moment: every durable row can be read, the cut episode is INCOMPLETE, nothing is merged."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -29,7 +29,7 @@ def _all(kills: Iterable[Callable[[], Tally]]) -> Tally:
 
 @pytest.mark.sweep
 def test_kills_of_a_process_with_one_environment(tmp_path: Path) -> None:
-    """What one environment's recorder called durable is there after its process was killed."""
+    """Rows that a recorder of one environment reported as durable can be read after its process was killed."""
     total = _all(partial(kill_one, tmp_path / str(seed), seed, 1) for seed in range(KILLS))
     assert total.kills == KILLS
     assert total.durable_rows > 0 < total.cut
@@ -44,7 +44,7 @@ def test_kills_of_a_process_that_records_columns(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_kills_of_a_process_with_a_vector_of_environments(tmp_path: Path) -> None:
-    """What a recorder of eight interleaved episodes called durable is there after its process was killed."""
+    """Rows that a recorder of eight interleaved episodes reported as durable can be read after a kill."""
     total = _all(partial(kill_one, tmp_path / str(seed), seed, 8) for seed in range(100, 100 + KILLS))
     assert total.kills == KILLS
     assert total.durable_rows > 0 < total.cut

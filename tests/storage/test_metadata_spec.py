@@ -1,4 +1,4 @@
-"""What the index of a shard says of the metadata of its episodes."""
+"""The spec of the metadata of episodes in the index of a shard."""
 
 from pathlib import Path
 from typing import Any

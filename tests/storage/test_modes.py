@@ -1,4 +1,4 @@
-"""Modes of a recorder: writers that start together are kept apart, on every file system."""
+"""Modes of a recorder: writers that start together do not interfere, on every file system."""
 
 import errno
 import os
@@ -12,7 +12,8 @@ from typing import Final
 import pytest
 
 import rlds_kit
-from rlds_kit import DatasetExistsError
+from rlds_kit import DatasetExistsError, SpecError
+from rlds_kit import spec as specs
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.manifest import name_for
 from rlds_kit.storage.recorder import Recorder
@@ -40,7 +41,7 @@ def _start_together(directory: Path, mode: str, *lacking: str) -> list[str]:
 )
 @pytest.mark.parametrize("mode", ["error", "new"])
 def test_writers_that_start_together_are_kept_apart(tmp_path: Path, mode: str, lacking: tuple[str, ...]) -> None:
-    """With mode="error" exactly one records, with mode="new" each where no other does; nobody waits or fails else."""
+    """With mode="error" exactly one records, with mode="new" each in its own directory; there are no other errors."""
     for number in range(ROUNDS):
         wanted = tmp_path / str(number) / "data"
         places = _start_together(wanted, mode, *lacking)
@@ -60,10 +61,10 @@ def test_writers_that_start_together_are_kept_apart(tmp_path: Path, mode: str, l
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")
 @pytest.mark.parametrize("lacking", [(), ("links",)])
-def test_a_writer_that_was_killed_before_it_had_the_directory_blocks_nobody(
+def test_a_writer_that_was_killed_before_it_had_the_directory_blocks_no_other(
     tmp_path: Path, lacking: tuple[str, ...]
 ) -> None:
-    """Killed at the moment before it takes the directory; the next one records there, and finds whole JSON."""
+    """Killed directly before it claims the directory; the next one records there, and finds complete JSON."""
     command = [sys.executable, "-m", "tests.storage.starting", str(tmp_path), "error", "killed", *lacking]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL
@@ -90,7 +91,7 @@ def test_without_links_and_locks_the_first_one_has_the_directory(tmp_path: Path,
 
 
 def test_a_dataset_without_its_description_is_one_too(tmp_path: Path) -> None:
-    """Its shards say so."""
+    """Its shards show it."""
     with Recorder(tmp_path / "data", DECLARED) as recorder:
         recorder.start_episode().append(*row_of(0, 0, 0))
     (tmp_path / "data" / "dataset.json").unlink()
@@ -123,3 +124,16 @@ def test_a_disk_without_links_that_is_full_is_no_dataset_that_exists(
     with without_links(), pytest.raises(OSError, match="No space left"):
         Recorder(tmp_path / "data", DECLARED, mode="error")
     assert list((tmp_path / "data").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "dtype", "error"), [("append", "float64", SpecError), ("error", "float32", DatasetExistsError)]
+)
+def test_a_dataset_without_an_episode_may_be_deleted(
+    tmp_path: Path, mode: str, dtype: str, error: type[Exception]
+) -> None:
+    """The first try failed at its first step, and left a description; the second one is correct, or is a repetition."""
+    Recorder(tmp_path, specs.Dict({"observation": specs.Array((), "float32")})).close()
+    again = specs.Dict({"observation": specs.Array((), dtype)})
+    with pytest.raises(error, match="but no episode: delete it if nothing records into it"):
+        Recorder(tmp_path, again, mode=mode)

@@ -58,7 +58,7 @@ def _stored(frames: np.ndarray) -> Stored:
 
 @given(numbers(), st.integers(0, noise_split.MOST_NOISE), st.data())
 def test_numbers_come_back(left: noise_split.Numbers, noise: int, data: st.DataObject) -> None:
-    """All or the first of them, however many bits are said to be noise; what is given does not change."""
+    """All or the first of them, for any number of noise bits; the input does not change."""
     before = left.copy()
     stored = noise_split.split_twin(left, noise)
     first = np.empty(data.draw(st.integers(0, left.size)), np.uint8)
@@ -195,7 +195,7 @@ def test_the_first_rows_of_a_block_are_decoded_alone(until: int) -> None:
 
 @pytest.mark.parametrize("change", ["no such mode", "a byte too few", "a byte too many", "other elements"])
 def test_a_large_column_that_contradicts_itself_is_refused(change: str) -> None:
-    """Decoding in place checks what it is given, too."""
+    """Decoding in place validates its input, too."""
     frames = np.random.default_rng(0).integers(0, 256, (8, 64, 64), np.uint8)
     assert_a_contradiction_is_refused(change, frames, _stored(frames).tobytes(), SPLIT_PREDICTION)
 

@@ -24,7 +24,7 @@ LANES, ROWS = 16, 5
 
 
 class _Disk:
-    """A file on a disk that takes some bytes more."""
+    """A file on a disk with space for some more bytes."""
 
     def __init__(self, file: Any, sizes: list[int], left: list[int]) -> None:
         self._file, self._sizes, self._left = file, sizes, left

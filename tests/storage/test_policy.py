@@ -1,4 +1,4 @@
-"""Flush policies: what each of them says, and that nonsense is refused."""
+"""Flush policies: the meaning of each, and errors for invalid ones."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def test_the_default_is_the_first_of_rows_bytes_and_time() -> None:
     [(64, 256 << 10, True), (63, 256 << 10, False), (64, 6400, False), (640, 256 << 10, True), (1, 8 << 20, True)],
 )
 def test_small_rows_make_longer_blocks(rows: int, nbytes: int, *, full: bool) -> None:
-    """64 rows close a block only if they have 256 KiB; a number of rows that was asked for is taken at its word."""
+    """64 rows close a block only if they have 256 KiB; a given number of rows is used exactly."""
     assert FlushPolicy().is_full(rows, nbytes) == full
     assert FlushPolicy(block_rows=64).is_full(rows, nbytes) == (rows >= 64 or nbytes >= 8 << 20)
 

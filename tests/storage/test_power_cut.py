@@ -1,4 +1,4 @@
-"""The power fails while somebody records: what was durable is there, and the rest is a prefix of what was given."""
+"""The power fails during recording: durable rows can be read, and the others are a prefix of the given rows."""
 
 import itertools
 import json
@@ -94,7 +94,7 @@ class Recording:
 
 
 def _check(tree: Tree, promise: Promise, cut: Cut, directory: Path) -> Tally:
-    """Opens what a power cut left, and checks that the promise is kept."""
+    """Opens the files after a power cut, and checks that durable rows can be read."""
     data = restore(tree, directory) / "data"
     if not is_dataset(data):
         assert not any(promise.durable.values())

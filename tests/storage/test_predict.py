@@ -52,7 +52,7 @@ def images(draw: st.DrawFn) -> np.ndarray:
 
 @given(images())
 def test_images_come_back(frames: np.ndarray) -> None:
-    """C undoes what Python did, Python what C did, elsewhere and in place, and nobody changes what was given."""
+    """C undoes what Python did, and Python what C did, to other memory and in place, without changing the input."""
     shape, rows = frames.shape[1:], as_rows(frames.copy())
     for stored in (predict.predict(rows, shape), predict.predict_twin(rows, shape)):
         for undo in (predict.unpredict, predict.unpredict_twin):
@@ -73,7 +73,7 @@ def test_both_implementations_write_the_same(frames: np.ndarray) -> None:
 
 @given(images(), st.data())
 def test_any_modes_are_undone_alike(frames: np.ndarray, data: st.DataObject) -> None:
-    """C, Python and the reader that was written from the page alone agree on all modes, whoever chose them."""
+    """C, Python and the reader that was written from the page alone agree on arbitrary modes."""
     shape, lines = frames.shape[1:], lines_of(frames.shape[1:])
     count = len(frames) * lines.height
     modes = np.array(data.draw(st.lists(st.integers(0, ABOVE), min_size=count, max_size=count)), np.uint8)
@@ -135,7 +135,7 @@ def test_the_first_rows_of_a_block_are_decoded_alone(until: int) -> None:
     "change", ["no such mode", "a byte too few", "a byte too many", "other elements", "bytes behind the frame"]
 )
 def test_a_large_column_that_contradicts_itself_is_refused(change: str) -> None:
-    """Decoding in place checks what it is given, too."""
+    """Decoding in place validates its input, too."""
     frames = np.random.default_rng(0).integers(0, 256, (8, 64, 64), np.uint8)
     assert_a_contradiction_is_refused(
         change, frames, APPLY[pb.PREDICT](as_rows(frames), 1, (64, 64))[0].tobytes(), PREDICTION

@@ -35,14 +35,14 @@ DECLARED: Final = specs.Dict({"observation": specs.Array((2,), np.float32), "rew
 
 
 def _give(episode: GivingRecorder | EpisodeRecorder, rows: int) -> None:
-    """Adds rows, numbered on from those that are there."""
+    """Adds rows, whose numbers follow those of the existing ones."""
     recorder = episode.episode if isinstance(episode, GivingRecorder) else episode
     for row in range(recorder.rows, recorder.rows + rows):
         episode.append({"observation": np.array([row, -row], np.float32)}, {"reward": row / 2} if row else None)
 
 
 def _on_disk(directory: Path) -> dict[uuid.UUID, int]:
-    """Rows of each episode that anybody else can read now."""
+    """Rows of each episode that other processes can read now."""
     return {one.id: one.length for one in rlds_kit.open(directory, include_open=True).episodes}
 
 
@@ -180,7 +180,7 @@ def test_memory_of_the_process_is_bounded(tmp_path: Path) -> None:
 
 
 def test_shards_rotate_by_episodes(tmp_path: Path) -> None:
-    """A shard takes so many episodes; interleaved ones lie in one shard each, and all of them are whole."""
+    """A shard gets at most this many episodes; each interleaved one is completely in one shard."""
     with Recorder(tmp_path, DECLARED, policy=MANUAL, max_shard_episodes=3) as recorder:
         episodes = [GivingRecorder(recorder) for _ in range(8)]
         for _ in range(10):
@@ -193,7 +193,7 @@ def test_shards_rotate_by_episodes(tmp_path: Path) -> None:
 
 
 def test_shards_rotate_by_bytes(tmp_path: Path) -> None:
-    """A shard that is large enough takes no new episode; the one it has goes on in it."""
+    """A shard that is large enough gets no new episode; its open one continues in it."""
     noise = np.random.default_rng(0)
     with Recorder(tmp_path, policy=FlushPolicy(block_rows=1, interval=None), max_shard_bytes=10_000) as recorder:
         for _ in range(5):
@@ -207,7 +207,7 @@ def test_shards_rotate_by_bytes(tmp_path: Path) -> None:
 
 
 def test_a_full_shard_closes_with_its_last_episode(tmp_path: Path) -> None:
-    """A shard that takes no more is closed as soon as its episodes have ended, while others are being written."""
+    """A full shard is closed as soon as its episodes have ended, while others are being written."""
     with Recorder(tmp_path, DECLARED, policy=MANUAL, max_shard_episodes=1) as recorder:
         first, second = recorder.start_episode(), recorder.start_episode()
         _give(first, 5)
@@ -235,7 +235,7 @@ def test_append_adds_to_what_is_there(tmp_path: Path) -> None:
 
 
 def test_error_refuses_a_dataset(tmp_path: Path) -> None:
-    """Mode "error" raises, says what to do, and changes nothing."""
+    """Mode "error" raises an error that explains what to do, and changes nothing."""
     Recorder(tmp_path / "data", DECLARED, mode="error").close()
     before = sorted((tmp_path / "data").iterdir())
     with pytest.raises(DatasetExistsError, match="mode='append'"):
@@ -244,7 +244,7 @@ def test_error_refuses_a_dataset(tmp_path: Path) -> None:
 
 
 def test_new_records_beside_a_dataset(tmp_path: Path) -> None:
-    """Mode "new" takes the first free name."""
+    """Mode "new" uses the first free name."""
     found = [Recorder(tmp_path / "data", DECLARED, mode="new") for _ in range(3)]
     assert [recorder.directory.name for recorder in found] == ["data", "data-2", "data-3"]
     for recorder in found:
@@ -353,7 +353,7 @@ def test_both_of_gymnasiums_flags_are_kept(tmp_path: Path, *, terminated: bool, 
 
 @pytest.mark.parametrize("rows", [1, 4, 5])
 def test_a_missing_final_observation_is_undefined(tmp_path: Path, rows: int) -> None:
-    """Data of n observations and n actions keep all of both; the step after the last action has no observation."""
+    """Data of n observations and n actions are recorded completely; the step after the last action lacks one."""
     with Recorder(tmp_path, DECLARED, policy=MANUAL) as recorder:
         episode = GivingRecorder(recorder)
         _give(episode, rows)
@@ -381,7 +381,7 @@ def test_an_episode_without_rows_has_no_last_action(tmp_path: Path) -> None:
 
 
 def test_action_and_reward_across_a_gap_are_undefined(tmp_path: Path) -> None:
-    """A row without what led to it leaves the row before without action and reward, and the mask says so."""
+    """A row without its action leaves the previous row without action and reward, which the mask shows."""
     with Recorder(tmp_path, DECLARED, policy=MANUAL) as recorder:
         episode = GivingRecorder(recorder)
         for row in range(11):
@@ -416,7 +416,7 @@ def test_kinds_of_values_that_have_one_spec_are_no_damage(
         for value in values:
             episode.append({"info": value})
         recorder.flush()
-        shutil.copytree(tmp_path / "live", tmp_path / "killed")  # nobody holds the lock of a copy
+        shutil.copytree(tmp_path / "live", tmp_path / "killed")  # no process has locked the copy
         episode.end(EpisodeEnd.TRUNCATED)
     for name in ("live", "killed"):
         dataset = rlds_kit.open(tmp_path / name)
@@ -426,7 +426,7 @@ def test_kinds_of_values_that_have_one_spec_are_no_damage(
 
 
 def test_a_row_that_does_not_fit_is_refused_whole(tmp_path: Path) -> None:
-    """A declared field that changes shape is refused by name; nothing of the row stays, and the episode goes on."""
+    """A declared field that changes shape is refused by name; the row is not recorded, and the episode continues."""
     with Recorder(tmp_path, DECLARED, policy=MANUAL) as recorder:
         episode = GivingRecorder(recorder)
         _give(episode, 5)
@@ -441,7 +441,7 @@ def test_a_row_that_does_not_fit_is_refused_whole(tmp_path: Path) -> None:
 
 
 def test_a_flag_cannot_be_recorded_as_a_field(tmp_path: Path) -> None:
-    """`is_last` and its like are derived, so nobody may give them."""
+    """`is_last` and similar flags are derived, so they cannot be passed."""
     with Recorder(tmp_path) as recorder, pytest.raises(SpecError, match="is_last"):
         recorder.start_episode().append({"is_last": True})
 
@@ -491,7 +491,7 @@ def test_rows_given_while_another_thread_closes_are_kept_or_refused(tmp_path: Pa
 
 
 def test_a_reader_that_asks_who_writes_does_not_stop_a_writer(tmp_path: Path) -> None:
-    """To look whether a shard is locked takes a lock for a moment; a writer of a new shard waits for that."""
+    """Testing whether a shard is locked acquires the lock for a moment; the writer of a new shard waits for that."""
     done = threading.Event()
 
     def look() -> None:
@@ -531,7 +531,7 @@ def _in_child(work: Callable[[], object]) -> int:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_use_in_a_forked_child_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
-    """Everything a child tries with its parent's recorder is refused; the parent goes on."""
+    """Everything a child tries with its parent's recorder is refused; the parent continues."""
     with Recorder(tmp_path, DECLARED, policy=MANUAL) as recorder:
         episode = GivingRecorder(recorder)
         _give(episode, 6)
@@ -563,7 +563,7 @@ def test_use_in_a_forked_child_is_an_error_and_changes_nothing(tmp_path: Path) -
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_does_not_hold_its_parents_lock(tmp_path: Path) -> None:
-    """A forked child that lives on does not make its parent's shard look as if somebody wrote it."""
+    """A forked child that continues to run does not make its parent's shard appear locked."""
     release, wait = os.pipe()
     begun, ready = os.pipe()
     recorder = Recorder(tmp_path, DECLARED, policy=MANUAL)
@@ -622,7 +622,7 @@ def _append_struck(
 @pytest.mark.parametrize("block_rows", [2, 64])
 @pytest.mark.parametrize("first", [1, 2])
 def test_an_interrupt_in_the_middle_of_a_row_leaves_whole_rows(tmp_path: Path, first: int, block_rows: int) -> None:
-    """Wherever Ctrl-C strikes in `append`, the row is there or it is not; nothing else is changed."""
+    """Wherever Ctrl-C interrupts `append`, the row is recorded completely or not; nothing else is changed."""
     number, struck = 0, ["begin"]
     while struck:
         policy = FlushPolicy(block_rows=block_rows, interval=None)
@@ -644,7 +644,7 @@ def test_an_interrupt_in_the_middle_of_a_row_leaves_whole_rows(tmp_path: Path, f
 @pytest.mark.usefixtures("no_fsync")
 @pytest.mark.parametrize("last", [0, 3])
 def test_an_interrupted_last_row_costs_no_other(tmp_path: Path, last: int) -> None:
-    """Wherever Ctrl-C strikes, `close` keeps what was there before."""
+    """Wherever Ctrl-C interrupts `close`, earlier data are preserved."""
     number, struck = 0, ["begin"]
     while struck:
         with Recorder(tmp_path / str(number), DECLARED, policy=FlushPolicy.manual()) as recorder:
@@ -668,7 +668,7 @@ def _heedless(deed: Callable[[], None], *_: object) -> None:
 @pytest.mark.parametrize("handle", ["flush", "close", "end", "discard"])
 @pytest.mark.parametrize("first", [0, 1, 2])
 def test_the_handler_of_a_signal_may_use_the_recorder(tmp_path: Path, first: int, handle: str) -> None:
-    """In the middle of `append`, which then adds the row or says that it did not, and waits for nothing for ever."""
+    """In the middle of `append`, which then adds the row or raises an error that it did not, without a deadlock."""
     number, struck = 0, ["begin"]
     while struck:
         with Recorder(tmp_path / str(number), DECLARED, policy=FlushPolicy.manual()) as recorder:
@@ -693,7 +693,7 @@ def test_the_handler_of_a_signal_may_use_the_recorder(tmp_path: Path, first: int
 @pytest.mark.usefixtures("no_fsync")
 @pytest.mark.parametrize("rows", [1, 4, 6])
 def test_an_interrupted_end_loses_no_row(tmp_path: Path, rows: int) -> None:
-    """Wherever Ctrl-C strikes in `end`, the episode ended as was said, or as INTERRUPTED when the recorder closed."""
+    """Wherever Ctrl-C interrupts `end`, the episode ended as given, or as INTERRUPTED when the recorder was closed."""
     number, struck = 0, ["begin"]
     while struck:
         with Recorder(tmp_path / str(number), DECLARED, policy=MANUAL) as recorder:
@@ -718,7 +718,7 @@ ENDED_OR_INTERRUPTED: Final = (EpisodeEnd.TERMINATED, EpisodeEnd.INTERRUPTED)
 @pytest.mark.usefixtures("no_fsync")
 @pytest.mark.parametrize("rows", [1, 4, 6])
 def test_an_interrupted_discard_harms_no_other_episode(tmp_path: Path, rows: int) -> None:
-    """Wherever Ctrl-C strikes in `discard`, the episode is gone or whole, and its neighbour is whole."""
+    """Wherever Ctrl-C interrupts `discard`, the episode is removed or complete, and its neighbour is complete."""
     number, struck = 0, ["begin"]
     while struck:
         with Recorder(tmp_path / str(number), DECLARED, policy=MANUAL) as recorder:
@@ -747,7 +747,7 @@ def test_an_interrupted_discard_harms_no_other_episode(tmp_path: Path, rows: int
 def test_flags_follow_from_the_ending_and_from_what_was_given(
     tmp_path: Path, ending: EpisodeEnd, flags: dict[str, Any]
 ) -> None:
-    """A TRUNCATED episode is truncated also if nobody said so, and not terminated unless somebody did."""
+    """A TRUNCATED episode has the flag `truncated` by default, and `terminated` only if it was passed."""
     with Recorder(tmp_path / "d", specs.Dict({})) as recorder:
         episode = recorder.start_episode()
         episode.append({"observation": 1})

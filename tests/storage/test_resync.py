@@ -1,4 +1,4 @@
-"""Going on after damage: no whole chunk is passed over, and nothing that only looks like one is taken."""
+"""Continuing after damage: no intact chunk is skipped, and no bytes that only resemble a chunk are used."""
 
 import random
 from pathlib import Path
@@ -46,7 +46,7 @@ def _record_bytes(directory: Path, *values: bytes) -> EpisodeRecorder:
 @pytest.mark.parametrize("size", [8, 60, 150], ids=["its hash", "header and record", "half of it"])
 @pytest.mark.parametrize("closed", [True, False])
 def test_damage_to_a_chunk_costs_that_chunk(tmp_path: Path, size: int, closed: bool) -> None:
-    """With and without a footer, and even where nothing of the chunk says how long it is."""
+    """With and without a footer, and even if nothing in the chunk gives its length."""
     make = record if closed else record_and_die
     path = shard(make(tmp_path / "d", policy=FlushPolicy.every_step(), lengths=(40, 40)))
     assert lost_blocks(path, 20, size) == [20]
@@ -79,7 +79,7 @@ def test_shard_that_was_recorded_as_a_value_brings_no_episodes(tmp_path: Path, s
 
 
 def test_damaged_index_does_not_keep_a_shard_from_being_opened(tmp_path: Path) -> None:
-    """The scan that takes its place ends at the footer, which is no record of ours."""
+    """The scan that replaces the index ends at the footer, which is not a record of rlds_kit."""
     path = shard(record(tmp_path / "d"))
     before = rlds_kit.open(tmp_path / "d").lengths()
     damage(path, survey(ShardFile(path)).index_position + 100)
@@ -310,7 +310,7 @@ def test_a_second_damage_does_not_hide_the_chunks_before_it(tmp_path: Path) -> N
 
 
 def test_a_torn_chunk_with_a_damaged_header_is_the_last(tmp_path: Path) -> None:
-    """A block header in it says where it would have ended, which is beyond the file."""
+    """A block header in it has the position of its end, which is beyond the file."""
     _record_bytes(tmp_path / "d", random.Random(0).randbytes(200_000))
     path = shard(tmp_path / "d")
     ((begin, _),) = _places(path)

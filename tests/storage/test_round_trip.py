@@ -77,7 +77,7 @@ def test_any_rows_come_back(rows: Rows, block_rows: int) -> None:
 def test_arrays_of_one_dtype_and_shape_come_back(
     data: st.DataObject, dtype: np.dtype[Any], shape: tuple[int, ...], block_rows: int
 ) -> None:
-    """Dense columns keep every bit, through whatever filter suits them."""
+    """Dense columns keep every bit, with any filter that suits them."""
     items = data.draw(st.lists(strategies.array_like(dtype, shape), min_size=1, max_size=9))
     _come_back([({"observation": item}, None) for item in items], block_rows)
 
@@ -212,7 +212,7 @@ def test_declared_leaves_are_stacked(tmp_path: Path, block_rows: int) -> None:
 def test_a_dense_field_is_stacked(
     data: st.DataObject, dtype: np.dtype[Any], shape: tuple[int, ...], block_rows: int
 ) -> None:
-    """`episode[field]` has every bit of every row, zeros where there is none, and `mask` tells them apart."""
+    """`episode[field]` has every bit of every row, zeros where there is none, and `mask` distinguishes them."""
     items = data.draw(st.lists(st.none() | strategies.array_like(dtype, shape), min_size=1, max_size=9))
     if all(item is None for item in items):
         items.append(np.zeros(shape, dtype))
@@ -252,13 +252,13 @@ def test_what_was_in_memory_before_is_never_seen(
 
 
 def _dirty(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """An array as somebody else left it."""
+    """An array of another program."""
     return np.full(math.prod(shape) * dtype.itemsize, 0xA5, np.uint8).view(dtype).reshape(shape)
 
 
 @given(st.lists(strategies.values, min_size=1, max_size=6), st.sampled_from(BLOCK_ROWS))
 def test_a_field_of_mixed_types_is_stacked_exactly_or_not_at_all(items: list[Any], block_rows: int) -> None:
-    """What `episode[field]` holds for a row equals what was given for it: here, as objects."""
+    """The value of `episode[field]` for a row equals the given one: here, as objects."""
     with tempfile.TemporaryDirectory() as directory:
         _record(directory, [({"x": [item]}, None) for item in items], block_rows)
         stacked = rlds_kit.open(directory).episodes[0]["x"]
@@ -283,7 +283,7 @@ def test_a_field_of_mixed_types_is_stacked_exactly_or_not_at_all(items: list[Any
     ],
 )
 def test_stacking_never_loses_a_value(items: list[Any], expected: np.ndarray | None) -> None:
-    """Numbers share a dtype only if it holds all of them; otherwise the stack has the objects themselves."""
+    """Numbers get a common dtype only if it represents all of them; otherwise the stack has the objects themselves."""
     with tempfile.TemporaryDirectory() as directory:
         _record(directory, [({"x": item}, None) for item in items], 1)
         stacked = rlds_kit.open(directory).episodes[0]["x"]
@@ -355,7 +355,7 @@ REFUSED: Final[Mapping[str, tuple[Callable[[], object], str]]] = MappingProxyTyp
 )
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_types_are_refused_by_name(tmp_path: Path, name: str, nest: Callable[[object], object]) -> None:
-    """The error names the field and the type; nothing of the row is recorded, and the episode goes on."""
+    """The error names the field and the type; nothing of the row is recorded, and the episode continues."""
     make, type_name = REFUSED[name]
     with Recorder(tmp_path) as recorder:
         episode = GivingRecorder(recorder)

@@ -177,7 +177,7 @@ def test_what_does_not_fit_is_refused_after_any_number_of_rows(count: int, odd: 
     ],
 )
 def test_a_value_that_is_not_held_is_refused_after_any_number_of_rows(spec: specs.Spec, fit: Any, odd: Any) -> None:
-    """A type says nothing of it."""
+    """A type does not determine it."""
     fields = DeclaredFields(specs.Dict({"observation": spec}))
     for _ in range(ENOUGH):
         fields.leaves({"observation": fit}, {})
@@ -220,7 +220,7 @@ def test_a_row_that_was_refused_has_no_form() -> None:
 
 @pytest.mark.parametrize("given", [[np.zeros(2)], (np.zeros(2), np.zeros(2)), np.zeros(2)])
 def test_what_is_no_such_tuple_is_refused_after_any_number_of_rows(given: Any) -> None:
-    """A list may hold the same arrays."""
+    """A list may contain the same arrays."""
     fields = DeclaredFields(specs.Dict({"observation": specs.Tuple((specs.Array((2,), np.float64),))}))
     for _ in range(3):
         fields.leaves({"observation": (np.zeros(2),)}, {})
@@ -260,7 +260,7 @@ def test_a_row_that_is_nested_deeply_has_no_form() -> None:
 
 
 def test_structured_dtypes_have_no_form() -> None:
-    """To compare their names may run code, and what C looks at must stay what it is."""
+    """Comparing their names may run code, and C requires that the compared objects do not change."""
     row = {"x": np.zeros(2, [("a", "i4")])}
     assert form_of(row, Leaves([], [])) is None
 

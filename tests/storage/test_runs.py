@@ -99,14 +99,14 @@ def test_anything_is_refused_alike(stored: bytes, count: int, width: int) -> Non
     ],
 )
 def test_contradictions_are_refused(undo: Any, stored: np.ndarray) -> None:
-    """Each says what does not fit, and touches no byte that it was not given."""
+    """Each error describes what does not fit, and no byte outside the given ones is accessed."""
     with pytest.raises(ValueError, match="runs and their bytes do not fit together"):
         undo(stored, np.zeros((2, 8), np.uint8))
 
 
 @pytest.mark.parametrize("undo", UNDO)
 def test_runs_of_other_writers_are_read(undo: Any) -> None:
-    """A run may be empty, be cut in two, and hold bytes that do not differ."""
+    """A run may be empty, divided in two, or contain bytes that do not differ."""
     out = np.full((2, 4), 9, np.uint8)
     undo(spread(("I", (3, 1)), ("H", (0, 1, 0, 2, 1, 0)), ("H", (3, 1)), ("B", (1, 0, 3, 4))), out)
     assert out.tolist() == [[1, 0, 3, 0], [1, 0, 3, 4]]
@@ -115,7 +115,7 @@ def test_runs_of_other_writers_are_read(undo: Any) -> None:
 @settings(max_examples=25, deadline=None)
 @given(rows_with_runs().filter(lambda rows: rows.size < 2_000))
 def test_a_reader_that_was_written_from_the_page_alone_agrees(rows: Rows) -> None:
-    """docs/format.md says all that is needed."""
+    """docs/format.md is sufficient."""
     stored = runs.runs(rows).tobytes()
     assert independent_reader.unfilter(pb.XOR_RUNS, stored, *rows.shape, 1, rows.shape[1:]) == rows.tobytes()
 

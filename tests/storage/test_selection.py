@@ -46,7 +46,7 @@ def test_transitions_of_a_path_have_the_next_observation_in_the_same_nest(robot:
 
 
 def test_windows_have_the_flags_whatever_was_selected(robot: rlds_kit.Dataset) -> None:
-    """Flags cost nothing, and without them nobody knows where an episode ends."""
+    """Flags cost nothing, and without them the ends of episodes are unknown."""
     batch = robot.select("action").windows(6).gather([0])
     assert batch.keys() == {"action", "is_first", "is_last", "is_terminal", "mask", "valid", "episode", "step"}
     assert batch["is_terminal"].tolist() == [[False] * 5 + [True]]

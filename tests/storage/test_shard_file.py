@@ -25,7 +25,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("claimed", [SIZE, 1 << 26, 1 << 40, (1 << 63) - 1], ids=str)
 def test_a_read_beyond_the_end_gives_what_is_there(path: Path, claimed: int) -> None:
-    """And asks for no more memory than that takes."""
+    """And allocates no more memory than the existing bytes."""
     file = ShardFile(path)
     assert file.read(100, claimed) == path.read_bytes()[100:]
     assert file.read(SIZE + 1, claimed) == b""
@@ -33,7 +33,7 @@ def test_a_read_beyond_the_end_gives_what_is_there(path: Path, claimed: int) -> 
 
 @pytest.mark.parametrize("claimed", [SIZE, 1 << 26, 1 << 40, (1 << 63) - 1], ids=str)
 def test_a_payload_that_claims_more_than_the_file_has_is_damaged(path: Path, claimed: int) -> None:
-    """Not a lack of memory, which says nothing of the file."""
+    """It is not a MemoryError, which would not describe the file."""
     with pytest.raises(DamagedError, match="the file ends before the chunk does"):
         read_payload(ShardFile(path), 0, 0, claimed)
 
@@ -71,7 +71,7 @@ class _ShortReads(ShardFile):
 @pytest.mark.parametrize("size", [1, 999, 1000, 1001, 50_000, SIZE, MUCH])
 @pytest.mark.parametrize("begin", [0, 77, SIZE - 1500])
 def test_short_reads_are_continued(path: Path, begin: int, size: int) -> None:
-    """Until everything is there, or the file ends."""
+    """Until all bytes are read, or the file ends."""
     assert _ShortReads(path).read(begin, size) == path.read_bytes()[begin : begin + size]
 
 

@@ -1,4 +1,4 @@
-"""What people do that nobody plans for: it is refused at once, or nothing is lost by it."""
+"""Unusual uses: they raise an error at once, or lose no data."""
 
 import gc
 import os
@@ -50,7 +50,7 @@ def test_a_field_that_is_sometimes_a_container_stacks_to_what_was_given(tmp_path
 
 
 def test_a_field_cannot_be_both_observed_and_done(tmp_path: Path) -> None:
-    """Both would stand in one column; the step is refused, in the same row or a later one, and the episode goes on."""
+    """Both would be in one column; the step is refused, in the same row or a later one, and the episode continues."""
     with Recorder(tmp_path) as recorder:
         episode = recorder.start_episode()
         episode.append({"observation": 1})
@@ -80,7 +80,7 @@ def test_a_row_that_is_refused_claims_no_name(tmp_path: Path) -> None:
 
 
 def test_nothing_follows_an_action_without_observation(tmp_path: Path) -> None:
-    """Only the last observation may be missing; the action before it is kept even if nobody ends the episode."""
+    """Only the last observation may be missing; the action before it is recorded even if the episode is not ended."""
     with Recorder(tmp_path) as recorder:
         episode = recorder.start_episode()
         with pytest.raises(RecordingError, match="append it first"):
@@ -109,7 +109,7 @@ def test_the_working_directory_may_change(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_an_episode_can_be_sent_to_another_process(tmp_path: Path) -> None:
-    """What travels is where it is, not what it holds."""
+    """A pickle has the position of the data, not the data."""
     episode = _record(tmp_path, [1.0, 2.0])
     sent = pickle.dumps(episode)
     assert pickle.loads(sent)["reward"].tolist() == [1, 2, 0]  # noqa: S301  our own
@@ -118,7 +118,7 @@ def test_an_episode_can_be_sent_to_another_process(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in directories")
 def test_only_files_are_shards(tmp_path: Path) -> None:
-    """A pipe or a folder with a shard's name is passed over; nobody waits for it."""
+    """A pipe or a folder with a shard's name is skipped without waiting."""
     _record(tmp_path, [1.0])
     os.mkfifo(tmp_path / "episodes-a.riegeli")
     (tmp_path / "episodes-b.riegeli").mkdir()
@@ -153,7 +153,7 @@ def test_a_recorder_says_why_it_cannot_be_copied(tmp_path: Path) -> None:
 
 
 def test_an_empty_dataset_knows_its_spec(tmp_path: Path) -> None:
-    """Before anything is recorded, dataset.json says what will be."""
+    """Before anything is recorded, dataset.json has the spec."""
     Recorder(tmp_path, REWARD, environment={"id": "Pong-v5"}).close()
     dataset = rlds_kit.open(tmp_path)
     assert dataset.spec == REWARD
@@ -173,7 +173,7 @@ def test_thousands_of_new_keys_are_quickly_described(tmp_path: Path) -> None:
 
 
 class _OlderThanItsFile(type(Path())):  # type: ignore[misc]  # the class of this system's paths
-    """Whoever opens it belongs to an older generation than what is opened, which a full collection looks at first."""
+    """The path belongs to an older generation than the file that it opens, so a full collection visits it first."""
 
     def open(self, *arguments: Any, **options: Any) -> Any:
         gc.collect(0)
@@ -184,8 +184,8 @@ class _OlderThanItsFile(type(Path())):  # type: ignore[misc]  # the class of thi
         return str(super().__fspath__())
 
 
-def test_a_shard_in_a_cycle_is_closed_and_nobody_complains(tmp_path: Path) -> None:
-    """Servers have such cycles; whatever the collector of garbage takes first, there is no ResourceWarning."""
+def test_a_shard_in_a_cycle_is_closed_without_a_warning(tmp_path: Path) -> None:
+    """Servers have such cycles; in any order of garbage collection, there is no ResourceWarning."""
     _record(tmp_path, [0.0])
     (path,) = tmp_path.glob("*.riegeli")
     cycle: list[Any] = [ShardFile(_OlderThanItsFile(path))]

@@ -63,7 +63,7 @@ def _move_directory(directory: Path) -> None:
 @pytest.mark.parametrize("call", ["flush", "flush with rows", "close"])
 @pytest.mark.parametrize("happens", [_delete_directory, _delete_file, _replace_file, _move_directory])
 def test_a_shard_that_is_gone_is_noticed(tmp_path: Path, happens: Callable[[Path], None], call: str) -> None:
-    """Neither `flush` nor `close` calls durable what nobody will find; the error names the file and counts steps."""
+    """Neither `flush` nor `close` reports lost data as durable; the error has the file and the number of steps."""
     recorder, episode = _recording(tmp_path / "data")
     (shard,) = (tmp_path / "data").glob("*.riegeli")
     happens(tmp_path / "data")
@@ -82,7 +82,7 @@ def test_a_shard_that_is_gone_is_noticed(tmp_path: Path, happens: Callable[[Path
 
 
 def test_steps_in_other_files_are_counted_as_kept(tmp_path: Path) -> None:
-    """A shard that was closed before is nobody's business any more: it may have been taken away for good."""
+    """A shard that was closed before is not checked: a user may have removed it on purpose."""
     recorder = Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual(), max_shard_episodes=1)
     for number in range(2):
         episode = recorder.start_episode(metadata={"seed": 0, "number": number})
@@ -113,7 +113,7 @@ def test_annotations_whose_file_is_gone_are_not_durable(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
 def test_a_closed_dataset_is_read_without_locks(tmp_path: Path, error: int) -> None:
-    """Its shards say themselves that they are whole."""
+    """Its shards themselves show that they are complete."""
     dataset = record(tmp_path / "data")
     with without_locks(error):
         again = rlds_kit.open(tmp_path / "data")
@@ -124,7 +124,7 @@ def test_a_closed_dataset_is_read_without_locks(tmp_path: Path, error: int) -> N
 
 
 def test_recording_without_locks_warns_and_goes_on(tmp_path: Path) -> None:
-    """It names the directory, and says what is missing and what follows from it."""
+    """It names the directory, and describes what is missing and the consequence."""
     with without_locks(), pytest.warns(RuntimeWarning, match=r"data: this file system has no locks \(flock\)"):
         recorder, episode = _recording(tmp_path / "data")
     with without_locks():
@@ -135,14 +135,14 @@ def test_recording_without_locks_warns_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_another_error_of_a_lock_is_an_error(tmp_path: Path) -> None:
-    """Only what says that there are none is taken for that."""
+    """Only errors that report missing locks are treated as such."""
     record(tmp_path / "data")
     with without_locks(errno.EIO), pytest.raises(OSError, match="Input/output"):
         rlds_kit.open(tmp_path / "data")
 
 
 def test_without_locks_nothing_that_may_be_in_use_is_removed(tmp_path: Path) -> None:
-    """Nobody can tell whether its maker is dead."""
+    """It is unknown whether its creator still runs."""
     with without_locks(), new_directory(tmp_path / "made") as first:
         (first / "file").touch()
         with new_directory(tmp_path / "made2") as other, new_directory(tmp_path / "made3"):
@@ -177,7 +177,7 @@ ODD_FILES: Final[dict[str, Callable[[Path], object]]] = {
 @pytest.mark.parametrize("place", ["episodes-0.riegeli", "dataset.json", "layers/human/annotations-0.riegeli"])
 @pytest.mark.parametrize("kind", ODD_FILES)
 def test_only_files_are_opened(tmp_path: Path, kind: str, place: str) -> None:
-    """Nothing waits for a pipe, or reads a device to its end; the error says what is where."""
+    """Nothing waits for a pipe, or reads a device to its end; the error has the path and its type."""
     path = record(tmp_path / "data").path / place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)

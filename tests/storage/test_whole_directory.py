@@ -1,4 +1,4 @@
-"""Directories that are there as a whole or not at all."""
+"""Atomic creation of directories."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from tests.tools.edit.looking import leftovers
 
 
 def test_directory_has_its_name_only_when_it_is_complete(tmp_path: Path) -> None:
-    """While it is filled nothing is there under its name."""
+    """While it is being filled, there is nothing under its name."""
     with new_directory(tmp_path / "a" / "b") as unfinished:
         (unfinished / "file").write_text("content")
         assert not (tmp_path / "a" / "b").exists()
@@ -53,7 +53,7 @@ def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")
 def test_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
-    """What it leaves is no dataset that anybody finds by its name, and the next attempt succeeds."""
+    """Its remains are not visible as a dataset, and the next attempt succeeds."""
     code = (
         "import os, signal; from rlds_kit.storage.whole_directory import new_directory\n"
         f"with new_directory({str(tmp_path / 'a')!r}) as directory:\n"

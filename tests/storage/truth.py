@@ -66,7 +66,7 @@ class Given:
         return len(self.observed)
 
     def add(self, observed: Step, acted: Step | None) -> None:
-        """Takes note of a row."""
+        """Adds a row."""
         self.observed.append(copy.deepcopy(observed))
         self.acted.append(copy.deepcopy(acted or {}))
 

@@ -1,4 +1,4 @@
-"""A bad connection between a browser and the studio: a proxy that delays, stalls and cuts, by seeded chance."""
+"""A bad connection between a browser and the studio: a proxy that delays, stalls and cuts, with seeded randomness."""
 
 import asyncio
 import math
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 SEGMENT = 1460
-"""Bytes that a TCP segment holds on an Ethernet."""
+"""Bytes of a TCP segment on an Ethernet."""
 _DRAWN_FOR = 0.5
-"""Seconds for which it is drawn whether a connection is cut in them."""
+"""Length in seconds of the interval for which one draw decides whether a connection is cut."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +20,8 @@ class Quality:
 
     Attributes:
       delay: of every segment, in each direction.
-      stalled: the share of segments that are lost once and sent again.
-      retransmission: what sending again takes; what follows waits for it, as TCP has it.
+      stalled: the share of segments that are lost once and retransmitted.
+      retransmission: the time of a retransmission; later segments wait for it, as in TCP.
       cut_after: the mean time until the connection is cut (exponentially distributed); None: it is not.
     """
 
@@ -37,7 +37,7 @@ class BadLink:
 
     Attributes:
       port: where it listens.
-      quality: of connections, also of those that are there; may be replaced at any time.
+      quality: of new and existing connections; may be replaced at any time.
       connections: how many were made.
       cuts: how many of them were cut.
       stalls: how many segments were stalled.
@@ -65,13 +65,13 @@ class BadLink:
                     way.cancel()
                 await asyncio.gather(*ways, return_exceptions=True)
         except OSError:
-            pass  # one of both ends is gone
+            pass  # one of the ends has closed
         finally:
             for end in ends:
                 end.transport.abort()
 
     async def _until_cut(self, ways: list[asyncio.Task[None]]) -> None:
-        """Draws anew again and again, which changes nothing in how long connections last: the quality may change."""
+        """Draws again in each short interval, because the quality may change; lifetimes have the same distribution."""
         while True:
             cut_after = self.quality.cut_after
             seconds = math.inf if cut_after is None else self._random.expovariate(1 / cut_after)
@@ -118,7 +118,7 @@ def bad_link(to: int, quality: Quality, seed: int) -> Iterator[BadLink]:
     Args:
       to: the port on loopback that it leads to.
       quality: of its connections.
-      seed: of stalls and cuts; when they happen also depends on what is sent when.
+      seed: of stalls and cuts; their times also depend on the traffic.
     """
     ready = threading.Event()
     running: list[tuple[asyncio.AbstractEventLoop, asyncio.Event, BadLink]] = []
@@ -136,7 +136,7 @@ def bad_link(to: int, quality: Quality, seed: int) -> Iterator[BadLink]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0.01)  # transports that were aborted close their sockets in the next rounds
+        await asyncio.sleep(0.01)  # aborted transports close their sockets in later iterations of the loop
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), name="bad link", daemon=True)
     thread.start()

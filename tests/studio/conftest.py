@@ -1,4 +1,4 @@
-"""What tests of the studio share: databases of both kinds."""
+"""Shared fixtures of the studio's tests: databases of both kinds."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.studio import postgres
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[postgres.Cluster]:
-    """A PostgreSQL of this test run."""
+    """A PostgreSQL server for this test run."""
     if reason := postgres.why_not():
         pytest.skip(reason)
     with postgres.running() as running:

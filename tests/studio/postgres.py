@@ -1,4 +1,4 @@
-"""A PostgreSQL of the tests' own: a cluster in a temporary directory, which listens to nothing but a socket there."""
+"""A PostgreSQL for the tests: a cluster in a temporary directory, which listens only to a socket there."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def find_programs() -> Path | None:
 
 
 def why_not() -> str:
-    """Why there can be no cluster on this machine; empty: there can be one."""
+    """Why a cluster cannot run on this machine; empty: it can."""
     if os.name != "posix" or find_programs() is None:
         return "PostgreSQL is not installed (Debian: apt-get install postgresql)"
     import pwd  # which only Unix has
@@ -48,7 +48,7 @@ class Cluster:
     def run(self, program: str, *arguments: str) -> None:
         """Runs one of its programs."""
         command = [*self._as_user, str(self._programs / program), *arguments]
-        # To a file: the server inherits it, and would keep a pipe open for ever.
+        # To a file: the server inherits the output, and would leave a pipe open for ever.
         with (self._directory / "log").open("ab") as log:
             done = subprocess.run(command, stdout=log, stderr=log, cwd="/", check=False)
         assert done.returncode == 0, (self._directory / "log").read_text(errors="replace")
@@ -89,4 +89,4 @@ def running() -> Iterator[Cluster]:
             if (directory / "data" / "postmaster.pid").exists():
                 cluster.stop()
     finally:
-        shutil.rmtree(directory, ignore_errors=True)  # where it could not be started, some of it may still be at work
+        shutil.rmtree(directory, ignore_errors=True)  # if it could not be started, parts of it may still be running

@@ -1,4 +1,4 @@
-"""Robosuite's task "Lift" as Gymnasium knows environments: what a person writes to have an arm in the studio."""
+"""Robosuite's task "Lift" as an environment of Gymnasium: the code that a person writes to use an arm in the studio."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ class Lift(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
         )
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Puts the cube somewhere else."""
+        """Puts the cube at a new place."""
         super().reset(seed=seed)
         return self._seen(self._env.reset()), {}
 
@@ -56,7 +56,7 @@ class Lift(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
         return {"hand": observed["robot0_eef_pos"].copy(), "picture": self._picture}
 
     def render(self) -> np.ndarray:
-        """What the camera saw."""
+        """The picture of the camera."""
         return self._picture
 
 

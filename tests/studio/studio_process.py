@@ -1,4 +1,4 @@
-"""A studio as people run it: `rlds-kit studio` in a process of its own, and a client of its HTTP requests."""
+"""A studio as users run it: `rlds-kit studio` in a separate process, and an HTTP client."""
 
 import contextlib
 import os
@@ -28,15 +28,15 @@ Found = TypeVar("Found")
 
 @dataclass
 class StudioProcess:
-    """A studio that runs.
+    """A running studio.
 
     Attributes:
       directory: its database and its recordings.
       url: of the page, without a path.
       link: that it printed.
       process: of the server.
-      said: the lines that it printed, so far.
-      people: who has an account here, by name.
+      said: the lines that it has printed so far.
+      people: those with an account here, by name.
     """
 
     directory: Path
@@ -55,7 +55,7 @@ class StudioProcess:
         return self.people["designer"]
 
     def person(self, role: str, name: str) -> "Api":
-        """Somebody whom the designer invited; of each name there is one."""
+        """A person whom the designer invited; a second call with the same name returns the same person."""
         if name not in self.people:
             invitation = self.designer.post("invitations", role=role)["invitation"]
             self.people[name] = Api.log_in(self.url, invitation=invitation, name=name)
@@ -63,7 +63,7 @@ class StudioProcess:
 
     @property
     def recordings(self) -> Path:
-        """Above the datasets."""
+        """The directory of the datasets."""
         return self.directory / "recordings"
 
     def kill(self, *, with_workers: bool = False) -> None:
@@ -88,9 +88,9 @@ def running(
     Args:
       directory: of the studio.
       options: of `rlds-kit studio`.
-      command: what Python is told to run.
+      command: arguments of Python.
       environ: more variables of the environment.
-      python: of an installation of its own, which sees neither this checkout nor its tests; None: this one.
+      python: of a separate installation, which does not see this checkout and its tests; None: this one.
     """
     checkout = Path(__file__).parents[2]
     arguments = ["studio", str(directory), "--port", "0", "--no-browser", *options]
@@ -105,7 +105,7 @@ def running(
         stderr=subprocess.STDOUT,
         text=True,
         cwd=checkout,
-        start_new_session=True,  # a process group of its own, so that all of it can be killed at once
+        start_new_session=True,  # a new process group, so that all its processes can be killed at once
         env={**os.environ, "PYTHONPATH": paths, **(environ or {})},
     )
     said: list[str] = []
@@ -122,11 +122,11 @@ def running(
 
 
 def _end(process: subprocess.Popen[str], reader: threading.Thread, said: Sequence[str]) -> None:
-    """Interrupts a studio as Ctrl-C does; nothing of it is left, even where that does not end it."""
+    """Interrupts a studio as Ctrl-C does; kills its processes if that does not end it."""
     process.send_signal(signal.SIGINT)
     try:
         process.wait(PATIENCE)
-        reader.join(PATIENCE)  # it ends when the last worker has closed what it inherited
+        reader.join(PATIENCE)  # the output ends when the last worker has closed its copy
         assert not reader.is_alive(), f"workers outlive their server, which said: {''.join(said)}"
     finally:
         with contextlib.suppress(ProcessLookupError):
@@ -146,7 +146,7 @@ def _link(process: subprocess.Popen[str], said: Sequence[str]) -> str:
 
 
 def wait_for(condition: Callable[[], Found]) -> Found:
-    """Waits until something is so, and returns it."""
+    """Waits until a function returns a true value, and returns it."""
     end = time.monotonic() + PATIENCE
     while not (found := condition()):
         assert time.monotonic() < end, "waited in vain"
@@ -155,17 +155,17 @@ def wait_for(condition: Callable[[], Found]) -> Found:
 
 
 def lengths(dataset: Path) -> list[int]:
-    """Of the episodes on the disk, also of those that are being recorded."""
+    """The lengths of all episodes on the disk, including those that are being recorded."""
     return [episode.length for episode in rlds_kit.open(dataset, include_open=True).episodes]
 
 
 class Api:
-    """Requests of one person, as their browser sends them.
+    """Sends requests like the browser of one person.
 
     Args:
       url: of the studio.
-      token: that they logged in with; None: nobody is logged in.
-      cookie: the name of the cookie that browsers keep it in.
+      token: of the login; None: not logged in.
+      cookie: the name of the cookie with the token.
     """
 
     def __init__(self, url: str, token: str | None = None, cookie: str = "") -> None:
@@ -177,7 +177,7 @@ class Api:
 
     @classmethod
     def log_in(cls, url: str, **body: Any) -> "Api":
-        """Logs somebody in."""
+        """Logs a person in."""
         nobody = cls(url)
         done = nobody.ask("POST", "login", body)
         nobody.close()
@@ -190,23 +190,23 @@ class Api:
     def ask(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, **params: Any
     ) -> httpx.Response:
-        """Sends a request, and returns the answer, whatever it is."""
+        """Sends a request, and returns the response, with any status."""
         return self._client.request(method, path, json=body, headers=headers, params=params or None)
 
     def send(self, method: str, path: str, content: bytes) -> httpx.Response:
-        """Sends any bytes, and returns the answer, whatever it is."""
+        """Sends any bytes, and returns the response, with any status."""
         return self._client.request(method, path, content=content)
 
     def get(self, path: str, **params: Any) -> Any:
-        """The JSON of a GET that goes well."""
+        """The JSON of a GET that must succeed."""
         return _content(self.ask("GET", path, **params))
 
     def post(self, path: str, **body: Any) -> Any:
-        """The JSON of a POST that goes well."""
+        """The JSON of a POST that must succeed."""
         return _content(self.ask("POST", path, body))
 
     def put(self, path: str, **body: Any) -> Any:
-        """The JSON of a PUT that goes well."""
+        """The JSON of a PUT that must succeed."""
         return _content(self.ask("PUT", path, body))
 
     def study(self, name: str, *environments: Mapping[str, Any], enabled: bool = True, **more: Any) -> dict[str, Any]:
@@ -223,7 +223,7 @@ class Api:
         return opened["session"]["id"], opened["token"]
 
     def episodes(self, **wanted: Any) -> list[dict[str, Any]]:
-        """The rows that one may see, the oldest first."""
+        """The rows that the person may see, the oldest first."""
         rows: list[dict[str, Any]] = self.get("episodes", sort="started", **wanted)["episodes"]
         return rows
 

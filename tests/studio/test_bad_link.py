@@ -1,4 +1,4 @@
-"""The proxy that makes connections bad does what it says: a test through it would prove nothing otherwise."""
+"""The proxy makes connections bad as documented; otherwise tests with it would prove nothing."""
 
 import contextlib
 import socket
@@ -43,7 +43,7 @@ def _echo() -> Iterator[int]:
 
 
 def _echoed(port: int, text: bytes) -> bytes:
-    """What comes back before the connection ends, or all of it."""
+    """Sends data; returns what comes back until the connection ends, or all of it."""
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(text)
         found = b""
@@ -79,7 +79,7 @@ def test_connections_are_cut() -> None:
 
 
 def test_a_connection_that_is_there_gets_worse() -> None:
-    """The quality is that of now, not that of the beginning."""
+    """The present quality applies, not that of its beginning."""
     with _echo() as port, bad_link(port, Quality(delay=0, stalled=0), seed=1) as link:
         with socket.create_connection(("127.0.0.1", link.port), timeout=60) as connection:
             connection.sendall(b"a")

@@ -1,4 +1,4 @@
-"""The benchmark of the studio measures what it says; how long things take is for it to say, not for tests."""
+"""The benchmark of the studio measures what it claims to; its times are not tested here."""
 
 import subprocess
 import sys

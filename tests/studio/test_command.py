@@ -1,4 +1,4 @@
-"""`rlds-kit studio` and `rlds-kit studio-users`, as people type them."""
+"""`rlds-kit studio` and `rlds-kit studio-users`, run as commands."""
 
 import logging
 import re
@@ -20,27 +20,27 @@ from tests.studio.studio_process import Api, StudioProcess, running
 
 
 def token_of(link: str) -> str:
-    """What logs in."""
+    """The token in a link."""
     (token,) = re.findall(r"#login\?(?:token|invitation)=(\S+)", link)
     return str(token)
 
 
 @pytest.fixture(scope="module", name="studio")
 def a_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioProcess]:
-    """One as it is without options."""
+    """A studio without options."""
     with running(tmp_path_factory.mktemp("command") / "studio") as studio:
         yield studio
 
 
 def users(studio: StudioProcess, *arguments: str) -> str:
-    """What `rlds-kit studio-users` prints."""
+    """The output of `rlds-kit studio-users`."""
     done = CliRunner().invoke(main, ["studio-users", "--url", f"{studio.url}/", str(studio.directory), *arguments])
     assert done.exit_code == 0, done.output
     return done.output.strip()
 
 
 def test_people_are_not_looked_for_in_a_database_that_the_studio_has_not(tmp_path: Path) -> None:
-    """One would be made, and its links would lead nowhere."""
+    """Else a new database would be made, and its links would not work."""
     (tmp_path / "secret").write_text("0" * 64)
     done = CliRunner().invoke(main, ["studio-users", str(tmp_path), "invite", "--role", "participant"])
     assert done.exit_code == 1
@@ -49,7 +49,7 @@ def test_people_are_not_looked_for_in_a_database_that_the_studio_has_not(tmp_pat
 
 
 @pytest.mark.parametrize("url", ["studio.example.org", "ftp://a", "https://", "https://a/studio", "https://a b", "//a"])
-def test_an_address_that_nobody_could_open_is_refused(url: str, tmp_path: Path) -> None:
+def test_an_address_that_no_browser_could_open_is_refused(url: str, tmp_path: Path) -> None:
     for arguments in (
         ["studio", str(tmp_path / "s"), "--url", url],
         ["studio-users", "--url", url, str(tmp_path), "list"],
@@ -61,7 +61,7 @@ def test_an_address_that_nobody_could_open_is_refused(url: str, tmp_path: Path) 
 
 
 def test_accounts_and_links_are_made_while_the_studio_is_open(studio: StudioProcess) -> None:
-    """A link logs in at once, an invitation makes accounts, and who is forgotten is out."""
+    """A link works at once, an invitation makes accounts, and a deleted account cannot log in."""
     link = users(studio, "add", "Rita", "--role", "reviewer", "--email", "r@x")
     rita = Api.log_in(studio.url, token=token_of(link))
     account = rita.get("me")["account"]
@@ -81,7 +81,7 @@ def test_accounts_and_links_are_made_while_the_studio_is_open(studio: StudioProc
 
 
 def test_links_are_listed_and_revoked(studio: StudioProcess) -> None:
-    """Those of everybody, with whose they are; a link that is revoked logs nobody in, another one does."""
+    """All are listed with their owners; a revoked link is refused, another one still works."""
     links = [users(studio, "add", name, "--role", "designer").strip() for name in ("Uma", "Vic")]
     rows = [line.split("\t") for line in users(studio, "links").splitlines()]
     found = {row[3]: row for row in rows if row[1] == "link"}
@@ -96,14 +96,14 @@ def test_links_are_listed_and_revoked(studio: StudioProcess) -> None:
 
 
 def made_link(studio: Studio) -> serving.Link:
-    """What a server prints when it starts."""
+    """The output of a server at its start."""
     app: Any = studio.client.app
     assert studio.client.portal is not None
     return studio.client.portal.call(serving.designer_link, app, ORIGIN)
 
 
 def test_the_same_designer_comes_back_with_the_next_link(tmp_path: Path) -> None:
-    """Every start makes a new link to one account; the one before still works."""
+    """Every start makes a new link to the same account; the previous one still works."""
     tokens: list[str] = []
     for _ in range(2):
         with opened(tmp_path / "studio") as studio:
@@ -116,7 +116,7 @@ def test_the_same_designer_comes_back_with_the_next_link(tmp_path: Path) -> None
 
 
 def test_one_server_for_a_directory(studio: StudioProcess) -> None:
-    """A second one says so and ends, and does no harm to the first."""
+    """A second one reports the first and ends, without harm to it."""
     done = CliRunner().invoke(main, ["studio", str(studio.directory), "--port", "0", "--no-browser"])
     assert done.exit_code == 1
     assert "another studio is open here" in done.output
@@ -124,7 +124,7 @@ def test_one_server_for_a_directory(studio: StudioProcess) -> None:
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
-    """The error says what to do; nothing is made."""
+    """The error says what to do; no files are made."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -136,14 +136,14 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["mysql://localhost/x", "nonsense", "sqlite://"])
 def test_a_database_that_cannot_be_opened(tmp_path: Path, url: str) -> None:
-    """The error says what was expected."""
+    """The error says what is expected."""
     command = ["studio", str(tmp_path), "--port", "0", "--no-browser", "--database", url]
     done = CliRunner().invoke(main, command)
     assert (done.exit_code, "expected sqlite:///PATH or postgresql://HOST/NAME" in done.output) == (1, True)
 
 
 def test_the_handlers_of_the_program_stay_open(tmp_path: Path) -> None:
-    """Whoever starts a studio in a program of their own still has their log."""
+    """A program that starts a studio can still write to its log."""
     handler = logging.FileHandler(tmp_path / "log")
     command = ["studio", str(tmp_path), "--port", "0", "--no-browser", "--database", "nonsense"]
     assert CliRunner().invoke(main, command).exit_code == 1
@@ -152,7 +152,7 @@ def test_the_handlers_of_the_program_stay_open(tmp_path: Path) -> None:
 
 
 def test_a_module_that_is_not_there(tmp_path: Path) -> None:
-    """It is said at once, not when somebody plays."""
+    """The error is reported at the start, not when a person plays."""
     for module in ("rlds_kit_tests_no_such_module", "tests.no_such_module", ".", ""):
         done = CliRunner().invoke(main, ["studio", str(tmp_path / "studio"), "--port", "0", "--module", module])
         assert (done.exit_code, "there is no module" in done.output) == (2, True), done.output
@@ -171,20 +171,20 @@ def test_modules_of_the_working_directory_are_found(tmp_path: Path, monkeypatch:
 
 
 def test_a_directory_that_is_no_studio(tmp_path: Path) -> None:
-    """No account is made where no studio is."""
+    """No account is made in a directory without a studio."""
     done = CliRunner().invoke(main, ["studio-users", str(tmp_path), "list"])
     assert (done.exit_code, "`rlds-kit studio` makes one" in done.output) == (1, True)
     assert not list(tmp_path.iterdir())
 
 
-def test_it_listens_on_loopback_unless_told_otherwise(studio: StudioProcess) -> None:
+def test_it_listens_on_loopback_by_default(studio: StudioProcess) -> None:
     """No other machine can reach it; the database and the secret can be read by its user only."""
     assert studio.url.startswith("http://127.0.0.1:")
     assert (studio.directory / "secret").stat().st_mode & 0o077 == 0
 
 
 def test_other_machines_may_use_its_names(tmp_path: Path) -> None:
-    """With --host 0.0.0.0 the addresses of the machine are right, and --url says one that it does not know itself."""
+    """With --host 0.0.0.0 the addresses of the machine are accepted, and --url adds one that it does not know."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -202,7 +202,7 @@ def test_other_machines_may_use_its_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_urls_of_sockets(host: str) -> None:
-    """Addresses of IPv6 stand in brackets."""
+    """IPv6 addresses are in brackets."""
     if host == "::1" and not socket.has_ipv6:
         pytest.skip("no IPv6")
     try:
@@ -217,7 +217,7 @@ def test_urls_of_sockets(host: str) -> None:
 
 
 def test_help_lists_the_commands_without_the_server() -> None:
-    """`rlds-kit --help` is quick, whatever is installed."""
+    """`rlds-kit --help` is quick, because it does not import the server."""
     code = (
         "import sys; from rlds_kit.cli import main; main(['--help'], standalone_mode=False); "
         "print({'starlette', 'uvicorn', 'sqlalchemy', 'pydantic', 'rlds_kit.studio'} & sys.modules.keys())"
@@ -232,7 +232,7 @@ def test_help_lists_the_commands_without_the_server() -> None:
     ("command", "missing"), [("studio", "uvicorn"), ("studio", "pydantic"), ("studio-users", "sqlalchemy")]
 )
 def test_without_the_extra_the_error_says_how_to_install_it(missing: str, command: str, tmp_path: Path) -> None:
-    """Whichever of its libraries is not there."""
+    """For each library of the extra that may be missing."""
     arguments = [command, str(tmp_path), *(["list"] if command == "studio-users" else ["--no-browser"])]
     code = f"import sys; sys.modules[{missing!r}] = None; from rlds_kit.cli import main; main({arguments!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

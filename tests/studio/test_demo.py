@@ -1,4 +1,4 @@
-"""Studies that are there at once."""
+"""The studies of the demo."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.studio.api.window import playing
 
 
 def add(studio: Studio, owner: str) -> list[str]:
-    """What is said as the demo is added."""
+    """Adds the demo; returns its messages."""
 
     async def adding() -> list[str]:
         return [said async for said in demo.add(studio.state.database, studio.state.inspector, owner)]
@@ -52,7 +52,7 @@ def test_what_cannot_be_made_is_left_out(missing: str, tmp_path: Path, monkeypat
     shadow.mkdir()
     (shadow / f"{missing}.py").write_text(f"raise ModuleNotFoundError('there is none', name={missing!r})")
     monkeypatch.setenv("PYTHONPATH", str(shadow))
-    monkeypatch.setattr(sys, "path", [str(shadow), *sys.path])  # which processes of the pool are given
+    monkeypatch.setattr(sys, "path", [str(shadow), *sys.path])  # processes of the pool receive this path
     monkeypatch.delitem(sys.modules, missing, raising=False)
     with opened(tmp_path / "studio") as studio:
         designer = studio.person()

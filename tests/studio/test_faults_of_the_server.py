@@ -1,4 +1,4 @@
-"""What goes wrong with a whole studio: it is killed, its disk is full, its database is gone, its clock jumps."""
+"""Faults of a whole studio: it is killed, its disk is full, its database disappears, its clock jumps."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ SECOND_NS: Final = 1_000_000_000
 
 
 def recorded(studio: StudioProcess, study: dict[str, Any]) -> list[rlds_kit.Episode]:
-    """The episodes of a study, by when they began."""
+    """The episodes of a study, in the order of their beginning."""
     (directory,) = (studio.recordings / study["id"]).iterdir()
     return list(rlds_kit.open(directory, include_open=True).episodes)
 
@@ -46,7 +46,7 @@ async def save_one_and_play_on(studio: StudioProcess, token: str) -> list[tuple[
 def test_a_killed_server_loses_nothing_that_was_saved_and_a_second_of_the_rest(
     database_kind: str, dies: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Nothing is merged, and the rows say what happened once a server runs again."""
+    """No episodes are merged, and the rows have the reason once a server runs again."""
     options: tuple[str, ...] = ()
     if database_kind == "postgresql":
         options = ("--database", request.getfixturevalue("cluster").new_database())
@@ -79,7 +79,7 @@ def test_a_killed_server_loses_nothing_that_was_saved_and_a_second_of_the_rest(
 @pytest.mark.thorough
 @pytest.mark.parametrize("dies", ["machine", "server"])
 def test_a_killed_server_loses_no_reward_that_the_page_confirmed(dies: str, tmp_path: Path) -> None:
-    """Given while the episode is played, by somebody who looks on; with the note, the key and the step they are of."""
+    """Rewards of an observer, given while the episode is played, with their note, key and step."""
     with running(tmp_path) as studio:
         study = studio.designer.study("judged", PRESSED)
         session, token = studio.person("participant", "gil").session(study)
@@ -120,7 +120,7 @@ main()
 
 
 def test_a_full_disk_ends_the_episode_that_did_not_fit_and_harms_no_other(tmp_path: Path) -> None:
-    """People are told; what was written of it can be read, and all that was saved before."""
+    """The players get a notice; the written part of the episode can be read, and so can all saved episodes."""
     noise = {"environment": "rlds_kit_tests/Noise-v0", "turn": "clock", "fps": 60.0}
     with running(tmp_path, command=("-c", FULL_DISK)) as studio:
         study = studio.designer.study("full", noise)
@@ -151,7 +151,7 @@ def test_a_full_disk_ends_the_episode_that_did_not_fit_and_harms_no_other(tmp_pa
 
 
 def test_a_database_that_is_gone_loses_no_episode(cluster: postgres.Cluster, tmp_path: Path) -> None:
-    """It is called saved once it is; meanwhile the game goes on."""
+    """It is reported as saved only when it is; meanwhile the game continues."""
     with running(tmp_path, "--database", cluster.new_database()) as studio:
         study = studio.designer.study("gone", PRESSED)
         _, token = studio.designer.session(study)
@@ -194,8 +194,8 @@ main()
 """
 
 
-def test_a_clock_that_is_set_back_an_hour_disturbs_nobody(tmp_path: Path) -> None:
-    """Who was logged in stays so; the episode is saved, and does not end before it began."""
+def test_a_clock_that_is_set_back_an_hour_does_no_harm(tmp_path: Path) -> None:
+    """Logins stay valid; the episode is saved, and its end is not before its beginning."""
     with running(tmp_path, command=("-c", JUMPING)) as studio:
         study = studio.designer.study("jump", PRESSED)
         _, token = studio.designer.session(study)
@@ -216,7 +216,7 @@ def test_a_clock_that_is_set_back_an_hour_disturbs_nobody(tmp_path: Path) -> Non
 
 
 def nonsense(count: int, study: str, episode: str) -> list[tuple[str, str, bytes]]:
-    """So many requests that no page would send: method, path, body."""
+    """Many requests that no page would send: method, path, body."""
     draw = random.Random(0)
     paths = [
         *("login", "studies", f"studies/{study}", f"studies/{study}/state", "sessions", "invitations", "episodes"),
@@ -239,7 +239,7 @@ def nonsense(count: int, study: str, episode: str) -> list[tuple[str, str, bytes
 
 
 def test_r43_hundreds_of_malformed_requests_change_nothing(tmp_path: Path) -> None:
-    """Each is refused with a reason, and whoever plays does not notice."""
+    """Each is refused with a reason, and a running game is not disturbed."""
     with running(tmp_path) as studio:
         designer = studio.designer
         study = designer.study("calm", PRESSED)
@@ -261,7 +261,7 @@ def test_r43_hundreds_of_malformed_requests_change_nothing(tmp_path: Path) -> No
 
 
 def bother(studio: StudioProcess, study: dict[str, Any]) -> None:
-    """Sends nonsense, as somebody who may do everything, and looks whether anything changed."""
+    """Sends malformed requests with all permissions, and checks that nothing changed."""
     designer = studio.designer
     (episode,) = designer.episodes(status="completed")
 

@@ -1,4 +1,4 @@
-"""The files of the page, as they are served."""
+"""The served files of the page."""
 
 import doctest
 import re
@@ -21,7 +21,7 @@ OWN: Final = [name for name in FILES if not name.startswith("vendor/") and not n
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
-    """Of a server that has nothing but the page."""
+    """A client of a server that has only the page."""
     with TestClient(Starlette(routes=page_routes())) as client:
         yield client
 
@@ -34,7 +34,7 @@ def html(client: TestClient) -> str:
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.rpartition(".")[2] in TYPES])
 def test_every_file_is_served_with_its_type(client: TestClient, name: str) -> None:
-    """And unchanged; browsers may not guess another type."""
+    """And unchanged; browsers may not guess a different type."""
     got = client.get(f"/page/{name}")
     assert got.content == (PAGE / name).read_bytes()
     assert got.headers["content-type"].split(";")[0] == TYPES[name.rpartition(".")[2]]
@@ -45,12 +45,12 @@ def test_every_file_is_served_with_its_type(client: TestClient, name: str) -> No
     "name", ["", "nothing.js", "vendor", "../page_files.py", "%2e%2e/page_files.py", "README.md", "vendor/README.md"]
 )
 def test_nothing_else_is_served(client: TestClient, name: str) -> None:
-    """Whatever is asked for below the page."""
+    """For any path below the page."""
     assert client.get(f"/page/{name}").status_code == 404
 
 
-def test_files_that_the_page_names_are_asked_for_once(client: TestClient, html: str) -> None:
-    """Their addresses have a hash of all files, so they never change; the page itself is asked for every time."""
+def test_files_that_the_page_names_are_requested_once(client: TestClient, html: str) -> None:
+    """Their URLs contain a hash of all files, so they never change; the page itself is requested every time."""
     assert client.get("/").headers["cache-control"] == "no-cache"
     named = re.findall(r'"(/page/[^"]+)"', html)
     assert len(named) > 10
@@ -62,7 +62,7 @@ def test_files_that_the_page_names_are_asked_for_once(client: TestClient, html: 
 
 
 def test_another_version_of_the_page_is_not_served_as_this_one(client: TestClient, html: str) -> None:
-    """A page of before an update gets an error, and not a mixture."""
+    """A page from before an update gets an error, not a mixture of versions."""
     version = re.findall(r'"/page/([0-9a-f]{16})/app.js"', html)[0]
     assert client.get(f"/page/{version}/app.js").status_code == 200
     assert client.get(f"/page/{version[::-1]}/app.js").status_code == 404
@@ -70,7 +70,7 @@ def test_another_version_of_the_page_is_not_served_as_this_one(client: TestClien
 
 @pytest.mark.parametrize("name", OWN)
 def test_the_page_loads_nothing_from_elsewhere(name: str) -> None:
-    """No address of another server stands in its own files where something is loaded."""
+    """Its own files load nothing from the address of another server."""
     text = (PAGE / name).read_text()
     assert not re.findall(r"""(?:src|href|from|import|url)\s*[=(]?\s*\(?["']?https?://(?!www\.w3\.org)""", text)
     assert "innerHTML" not in text
@@ -78,7 +78,7 @@ def test_the_page_loads_nothing_from_elsewhere(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in OWN if name.endswith(".js")])
 def test_every_module_that_is_imported_is_there(name: str) -> None:
-    """By its path, or by the names that the page maps."""
+    """By its path, or by a name in the page's import map."""
     text = (PAGE / name).read_text()
     for target in re.findall(r'^(?:import|} from)[^"\n]*"([^"]+)";$', text, re.MULTILINE) + re.findall(
         r'import\("([^"]+)"\)', text
@@ -94,7 +94,7 @@ def test_examples_run() -> None:
 
 
 def test_the_policy_lets_only_this_server_in(client: TestClient) -> None:
-    """And the one script that stands in the page."""
+    """And the one script that is inline in the page."""
     policy = client.get("/").headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'self' 'sha256-")
     assert "unsafe" not in policy

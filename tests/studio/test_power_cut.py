@@ -1,4 +1,4 @@
-"""The power fails while the studio makes an export, or takes deleted episodes out of a recording."""
+"""The power fails while the studio makes an export, or removes deleted episodes from a recording."""
 
 import stat
 import sys
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the simulation 
 
 @pytest.mark.parametrize("is_there", [False, True])
 def test_an_archive(tmp_path: Path, *, is_there: bool) -> None:
-    """It is whole, or what was there before."""
+    """The archive is complete, or the previous one."""
     record(tmp_path / "data")
     if is_there:
         (tmp_path / "data.zip").write_bytes(b"what was there")
@@ -30,7 +30,7 @@ def test_an_archive(tmp_path: Path, *, is_there: bool) -> None:
 
 
 def test_the_note_of_an_export(tmp_path: Path) -> None:
-    """An export that is over stays over, and its note is always JSON."""
+    """An ended export stays ended, and its file is always valid JSON."""
     job = Job(id=new_id(), owner="anna", name="data", is_archive=True, episodes=1, rules={})
     (tmp_path / job.id).mkdir()
     write_job(tmp_path, job)
@@ -39,7 +39,7 @@ def test_the_note_of_an_export(tmp_path: Path) -> None:
 
 
 def test_the_secret(tmp_path: Path) -> None:
-    """An empty file in its place would end all links."""
+    """An empty file in its place would invalidate all links."""
     story = story_of(tmp_path, lambda: secret_of(tmp_path))
     assert_whole(story, "secret")
     assert secret_of(tmp_path).hex().encode() == files(story.now)["secret"]
@@ -47,7 +47,7 @@ def test_the_secret(tmp_path: Path) -> None:
 
 
 def test_deleted_episodes(tmp_path: Path) -> None:
-    """The recording is there with them or without them, for good without them, and nothing brings them back."""
+    """The recording exists, with or without them; once they are removed, they do not come back."""
     dataset = record(tmp_path / "r")
     first = dataset.episodes[0].id
     story = story_of(tmp_path, lambda: _without(tmp_path / "r", [first]))

@@ -1,4 +1,4 @@
-"""What a studio finds when it starts after it was killed, and after episodes were deleted."""
+"""The start of a studio after it was killed, and after episodes were deleted."""
 
 import shutil
 import uuid
@@ -31,7 +31,7 @@ SPEC = specs.Dict({"observation": specs.Array((), np.dtype(np.int64)), "reward":
 
 
 def record(recordings: Path, session: Session, number: int, steps: int, ending: dict[str, Any] | None) -> str:
-    """Records an episode of two points a step; without metadata of its end, its writer dies."""
+    """Records an episode with a reward of 2 per step; without metadata of its end, its writer dies."""
     aside = recordings.with_name("aside")
     with Recorder(aside, SPEC) as recorder:
         metadata = {"session": session.id, "number": number, "study_version": 1}
@@ -45,7 +45,7 @@ def record(recordings: Path, session: Session, number: int, steps: int, ending: 
         directory = recordings / session.directory
         directory.mkdir(parents=True, exist_ok=True)
         for file in aside.iterdir():
-            shutil.copy(file, directory)  # what is on the disk then is all that there is
+            shutil.copy(file, directory)  # after this, only the data on the disk exists
     shutil.rmtree(aside)
     return episode.id.hex
 
@@ -73,7 +73,7 @@ async def begin(database: Database, session: Session, episode: str, number: int)
 
 
 def test_r11_an_episode_that_was_being_played_is_abandoned_with_its_steps(database_url: str, tmp_path: Path) -> None:
-    """The row says how many steps there are, and why; the session ends, and is not valid."""
+    """The row has the number of steps and the reason; the session ends, and is not valid."""
 
     async def test(database: Database, session: Session) -> None:
         played = record(tmp_path / "r", session, 0, 5, None)
@@ -91,7 +91,7 @@ def test_r11_an_episode_that_was_being_played_is_abandoned_with_its_steps(databa
 
 @pytest.mark.parametrize("is_begun", [True, False])
 def test_what_was_saved_and_not_written_is_found(database_url: str, tmp_path: Path, is_begun: bool) -> None:
-    """The recording knows what the person said; the row gets it, whether it was begun or not."""
+    """The recording has the person's decision; the row gets it, whether the row existed or not."""
 
     async def test(database: Database, session: Session) -> None:
         ending = {"status": "cancelled", "reason": "", "totals": {"player": 6.0}}
@@ -108,7 +108,7 @@ def test_what_was_saved_and_not_written_is_found(database_url: str, tmp_path: Pa
 
 
 def test_what_ended_before_and_what_was_deleted_stays_so(database_url: str, tmp_path: Path) -> None:
-    """Only what is not known is looked at; sessions of other servers, too, are theirs."""
+    """Only unknown episodes are read; sessions of other servers are not changed."""
 
     async def test(database: Database, session: Session) -> None:
         ended, gone = (record(tmp_path / "r", session, number, 3, {"status": "rejected"}) for number in range(2))
@@ -127,7 +127,7 @@ def test_what_ended_before_and_what_was_deleted_stays_so(database_url: str, tmp_
 
 
 def test_without_a_step_there_is_no_row(database_url: str, tmp_path: Path) -> None:
-    """As when the server had lived to drop it; so it is with a row whose recording has nothing."""
+    """As if the server had lived to delete it; the same holds for a row without data in the recording."""
 
     async def test(database: Database, session: Session) -> None:
         await begin(database, session, record(tmp_path / "r", session, 0, 0, None), 0)
@@ -138,8 +138,8 @@ def test_without_a_step_there_is_no_row(database_url: str, tmp_path: Path) -> No
     with_session(database_url, test)
 
 
-def test_a_recording_that_cannot_be_read_keeps_nobody_from_starting(database_url: str, tmp_path: Path) -> None:
-    """The row says that the server ended; `rlds-kit repair` finds what there is."""
+def test_a_recording_that_cannot_be_read_does_not_prevent_a_start(database_url: str, tmp_path: Path) -> None:
+    """The row has the server's end as the reason; `rlds-kit repair` can recover the data."""
 
     async def test(database: Database, session: Session) -> None:
         played = record(tmp_path / "r", session, 0, 5, None)
@@ -155,7 +155,7 @@ def test_a_recording_that_cannot_be_read_keeps_nobody_from_starting(database_url
 
 
 def test_r29_the_steps_of_deleted_episodes_go_and_the_others_stay(database_url: str, tmp_path: Path) -> None:
-    """Bit for bit, with their tags; and the database forgets what it had to remember."""
+    """The others stay the same bit for bit, with their tags; the database then deletes its list of deleted episodes."""
 
     async def test(database: Database, session: Session) -> None:
         made = [record(tmp_path / "r", session, number, 4, {"status": "completed"}) for number in range(3)]
@@ -183,7 +183,7 @@ def test_r29_the_steps_of_deleted_episodes_go_and_the_others_stay(database_url: 
 
 
 def test_a_purge_that_was_interrupted_is_done_again(database_url: str, tmp_path: Path) -> None:
-    """Between the two renames, the old recording is the only one; nothing is lost."""
+    """Between the two renames, only the old recording exists; no data is lost."""
 
     async def test(database: Database, session: Session) -> None:
         made = [record(tmp_path / "r", session, number, 4, {"status": "completed"}) for number in range(2)]
@@ -199,7 +199,7 @@ def test_a_purge_that_was_interrupted_is_done_again(database_url: str, tmp_path:
     with_session(database_url, test)
 
 
-def test_what_somebody_still_writes_is_purged_later(database_url: str, tmp_path: Path) -> None:
+def test_what_is_still_being_written_is_purged_later(database_url: str, tmp_path: Path) -> None:
     """A worker of the server that was killed may need a moment to die."""
 
     async def test(database: Database, session: Session) -> None:

@@ -1,4 +1,4 @@
-"""Every row of what RLDS Creator does has a test of ours by name. The rows are those of its paper, appendix C."""
+"""Every feature of RLDS Creator has a test here, by name. The features are the rows of its paper's appendix C."""
 
 import ast
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ TESTS: Final = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Row:
-    """Something that RLDS Creator does, and we too.
+    """A feature of RLDS Creator that this studio has, too.
 
     Attributes:
-      what: it is.
-      tests: that hold us to it, as `file::function` without "test_", of the studio unless the file begins with "/".
-      waived: what of it nobody can test here, as docs/studio.md names it.
+      what: description of the feature.
+      tests: that check it, as `file::function` without "test_", of the studio unless the file begins with "/".
+      waived: the part that cannot be tested here, as named in docs/studio.md.
     """
 
     what: str
@@ -122,7 +122,7 @@ ROWS: Final = {
         (
             "browser/test_whole_story.py::r13_r14_what_was_rejected_is_kept_as_rejected",
             "test_recovery.py::r11_an_episode_that_was_being_played_is_abandoned_with_its_steps",
-            "export/test_routes.py::r14_filters_take_completed_episodes_only_if_nothing_else_is_said",
+            "export/test_routes.py::r14_filters_take_only_completed_episodes_by_default",
         ),
     ),
     "R15": Row(
@@ -289,7 +289,7 @@ ROWS: Final = {
         "exports as one file, or a folder",
         (
             "browser/test_export.py::r36_r37_chosen_episodes_become_an_archive",
-            "export/test_exporting.py::r37_other_formats_can_be_asked_for",
+            "export/test_exporting.py::r37_other_formats_can_be_requested",
         ),
     ),
     "R38": Row(
@@ -332,7 +332,7 @@ ROWS: Final = {
 
 @pytest.mark.parametrize("name", ROWS)
 def test_every_row_has_tests_that_exist(name: str) -> None:
-    """They are found in the source, not run."""
+    """They are searched for in the source, not run."""
     assert ROWS[name].tests
     for each in ROWS[name].tests:
         path, _, function = each.partition("::")
@@ -346,8 +346,8 @@ def test_there_are_all_rows() -> None:
     assert list(ROWS) == [f"R{number}" for number in range(1, 45)]
 
 
-def test_what_is_waived_is_said_in_the_documentation() -> None:
-    """By name, and only hardware and simulators that cannot be installed."""
+def test_what_is_waived_is_in_the_documentation() -> None:
+    """By name; it may only be hardware and simulators that cannot be installed."""
     page = TESTS.parent / "docs" / "studio.md"
     if not page.exists():
         pytest.skip("a wheel holds no docs")

@@ -1,4 +1,4 @@
-"""Simulators that are heavy, or want other versions than ours: played and recorded where they are installed."""
+"""Simulators that are large, or need other versions than this package: tested where they are installed."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,13 +12,13 @@ from tests.studio.player import save
 
 
 def need(module: str, hint: str) -> None:
-    """Skips a test where a simulator is not installed; only workers import it."""
+    """Skips a test if a simulator is not installed; only workers import it."""
     if find_spec(module) is None:
         pytest.skip(f"{module} is not installed; {hint}")
 
 
 def test_r25_nethack_is_played_as_text_and_recorded(tmp_path: Path) -> None:
-    """Its picture is text; what is recorded is what it says in numbers."""
+    """Its picture is text; the recording has its numeric observations."""
     need("nle", "it wants another Gymnasium than ours: pip install --no-deps nle")
     with serving({"s": pressed("nle:NetHackScore-v0", tmp_path)}) as served:
 
@@ -38,7 +38,7 @@ def test_r25_nethack_is_played_as_text_and_recorded(tmp_path: Path) -> None:
 
 
 def test_r25_an_arm_of_robosuite_is_moved_by_seven_axes(tmp_path: Path) -> None:
-    """Each axis of a pad is a number of the action, and the hand goes where it is told."""
+    """Each axis of a gamepad sets one number of the action, and the hand moves accordingly."""
     need("robosuite", "it is large, and draws with OpenGL: pip install robosuite; MUJOCO_GL=egl")
     held = {"Axis0": 0.5, "Axis1": 0.25, "Axis6": 1.0}
     with serving({"s": pressed("tests.studio.robosuite_lift:rlds_kit_tests/Lift-v0", tmp_path)}) as served:

@@ -1,4 +1,4 @@
-"""Nobody reads, tags, changes or deletes what is not theirs, whatever they send to a whole studio."""
+"""No request to a whole studio can read, tag, change or delete data of others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from tests.studio.studio_process import CORRIDOR, Api, StudioProcess, running, w
 
 @dataclass(frozen=True)
 class Theirs:
-    """What Ann recorded in Dora's study.
+    """Ann's recording in Dora's study.
 
     Attributes:
       studio: that it is in.
-      people: by name, each with a browser of their own; "nobody" is not logged in.
+      people: by name, each with a separate browser; "nobody" is not logged in.
       names: of rows, to fill into paths and bodies.
     """
 
@@ -102,7 +102,7 @@ def filled(value: Any, names: dict[str, str]) -> Any:
 
 @pytest.mark.parametrize("who", ["dora", "ann", "rita", "eve", "bob", "nobody"])
 def test_r3_r29_r35_who_may_not_is_refused(theirs: Theirs, who: str) -> None:
-    """With a reason, and it changes nothing."""
+    """The refusal has a reason, and nothing changes."""
     before = _state(theirs)
     for method, path, body, allowed in REQUESTS:
         if who not in allowed:
@@ -114,7 +114,7 @@ def test_r3_r29_r35_who_may_not_is_refused(theirs: Theirs, who: str) -> None:
 
 @pytest.mark.parametrize("who", ["dora", "ann", "rita", "eve", "bob"])
 def test_r35_who_may_look_sees_it(theirs: Theirs, who: str) -> None:
-    """All that only shows something."""
+    """All requests that only read."""
     for method, path, _, allowed in REQUESTS:
         if who in allowed and method == "GET":
             answer = theirs.people[who].ask(method, filled(path, theirs.names))
@@ -122,7 +122,7 @@ def test_r35_who_may_look_sees_it(theirs: Theirs, who: str) -> None:
 
 
 def _state(theirs: Theirs) -> Any:
-    """All that there is to steal or spoil."""
+    """All data that others must not read or change."""
     dora, names = theirs.people["dora"], theirs.names
     return (
         dora.get(f"studies/{names['study']}"),
@@ -142,7 +142,7 @@ def test_r28_r35_tables_have_only_what_one_may_see(theirs: Theirs, who: str) -> 
 
 @pytest.mark.parametrize("who", ["eve", "bob", "nobody"])
 def test_r35_reviews_of_others_are_not_heard(theirs: Theirs, who: str) -> None:
-    """The socket that tells of annotations is closed before anything is sent."""
+    """The socket for annotations is closed before any message is sent."""
 
     async def listen() -> None:
         person = theirs.people[who]
@@ -157,7 +157,7 @@ def test_r35_reviews_of_others_are_not_heard(theirs: Theirs, who: str) -> None:
 
 @pytest.mark.parametrize("token", ["{session}", "{session}.AAAA", "x" * 4000, "{own}x"])
 def test_r42_a_made_up_token_plays_nowhere(theirs: Theirs, token: str) -> None:
-    """Neither the id of a session nor one's own token with another letter."""
+    """Neither the id of a session nor the own token with one changed letter is accepted."""
     bob = theirs.people["bob"]
     own = bob.session({"id": theirs.names["study"], "environments": [{"id": theirs.names["environment"]}]})[1]
 
@@ -181,7 +181,7 @@ def test_r42_a_made_up_token_plays_nowhere(theirs: Theirs, token: str) -> None:
     ],
 )
 def test_pages_of_others_and_changed_logins_do_nothing(theirs: Theirs, headers: dict[str, str], status: int) -> None:
-    """Also with the cookie of somebody who may."""
+    """Also with the cookie of a person who has the permission."""
     dora = theirs.people["dora"]
     given = {name: text.format(cookie=dora.cookie, token=dora.token) for name, text in headers.items()}
     before = _state(theirs)
@@ -191,6 +191,6 @@ def test_pages_of_others_and_changed_logins_do_nothing(theirs: Theirs, headers: 
 
 @pytest.mark.parametrize("name", ["..%2f..%2fsecret", "..%2fapplication.py", "%2e%2e/%2e%2e/studio.db", "/etc/passwd"])
 def test_only_files_of_the_page_are_served(theirs: Theirs, name: str) -> None:
-    """No path leads out of it."""
+    """No path leads out of the folder of the page."""
     answer = theirs.people["nobody"].ask("GET", f"{theirs.studio.url}/page/{name}")
     assert answer.status_code == 404

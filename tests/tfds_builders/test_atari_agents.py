@@ -67,7 +67,7 @@ class AtariAgentsTest(tfds.testing.DatasetBuilderTestCase):  # type: ignore[misc
 @pytest.mark.thorough
 @pytest.mark.parametrize("game", PLAYED)
 def test_what_is_loaded_is_what_ale_emitted(game: str, tmp_path: Path) -> None:
-    """Every screen, memory, reward and flag is there again, bit for bit, when the actions are played with the seed."""
+    """Replaying the actions with the seed reproduces every screen, memory state, reward and flag, bit for bit."""
     builder = tfds.builder("atari_agents", config=tiny(game), data_dir=tmp_path)
     builder.download_and_prepare()
     episodes = list(

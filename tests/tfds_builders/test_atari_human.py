@@ -1,4 +1,4 @@
-"""People who play Atari games: recordings of one's own as they are, and CrowdPlay's episodes, converted and proved."""
+"""People who play Atari games: own recordings, unchanged, and CrowdPlay's episodes, converted and compared."""
 
 import doctest
 import pickle
@@ -32,7 +32,7 @@ Trajectories = dict[str, list[dict[str, Any]]]
 
 def make_manual(root: Path) -> Trajectories:
     """A manual directory with three episodes of each source; returns CrowdPlay's trajectories."""
-    # Who holds the joystick makes no difference to a recording.
+    # A recording does not depend on who plays.
     record(Season("space_invaders", episodes=1, max_steps=12), root / "all")
     (root / RECORDINGS).mkdir()
     shutil.move(root / "all", root / RECORDINGS / "space_invaders")
@@ -138,7 +138,7 @@ def test_only_people_are_loaded(manual: tuple[Path, Trajectories], tmp_path: Pat
 
 
 def test_measures_and_keywords_are_recorded(manual: tuple[Path, Trajectories], tmp_path: Path) -> None:
-    """What TFDS cannot hold, the task's measures at every step and all keywords, is in the shards."""
+    """Data that TFDS cannot store, the task's measures at every step and all keywords, are in the shards."""
     builder = prepared("riverraid_crowdplay", manual[0], tmp_path)
     (episode,) = rlds_kit.open(Path(builder.data_dir) / "train").episodes
     assert episode.steps[3]["collectors"]["episode"] == {"Score": 0.0, "Time played": 0.0}
@@ -173,7 +173,7 @@ def test_links_fall_back_to_copies(
 
 
 def test_missing_sources_are_named(tmp_path: Path) -> None:
-    """Without files, the error names the folder and says what belongs there."""
+    """Without files, the error names the folder and its expected content."""
     (tmp_path / "manual").mkdir()
     with pytest.raises(AssertionError, match=r"(?s)data-v0\.zip.*crowdplay_atari-v0/.*dataset\.sqlite"):
         prepared("qbert_crowdplay", tmp_path / "manual", tmp_path)
@@ -204,7 +204,7 @@ def test_damaged_recordings_are_refused(manual: tuple[Path, Trajectories], tmp_p
 
 
 def test_malicious_trajectory_stops_the_conversion(tmp_path: Path) -> None:
-    """A trajectory that asks for a function fails by its name; nothing is run, and nothing is left of the dataset."""
+    """A trajectory that names a function is an error with its name; no code is run, and no dataset is written."""
 
     class Attack:
         def __reduce__(self) -> tuple[Any, tuple[str]]:
@@ -231,7 +231,7 @@ def test_frame_of_another_shape_is_named_with_its_file(tmp_path: Path) -> None:
 
 
 def test_loss_is_found(manual: tuple[Path, Trajectories], tmp_path: Path) -> None:
-    """An episode that is missing, was changed, or is there twice fails the conversion by its name."""
+    """A missing, changed or duplicate episode is an error of the conversion that names it."""
     episodes = read_episodes(manual[0] / CROWDPLAY, games=["riverraid"])
     crowdplay_recording.record(episodes, tmp_path / "once", {})
     (episode,) = DatasetReader(tmp_path / "once")

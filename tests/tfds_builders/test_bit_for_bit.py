@@ -46,12 +46,12 @@ def written(dataset: Dataset, directory: Path, file_format: str) -> Any:
     writer.add_examples({"train": [example(episode, features) for episode in dataset.episodes]})
     writer.close_all()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "label.. is deprecated", DeprecationWarning)  # TFDS asks protobuf
+        warnings.filterwarnings("ignore", "label.. is deprecated", DeprecationWarning)  # TFDS calls protobuf
         return tfds.builder_from_directory(directory)
 
 
 def assert_same(episodes: Iterator[dict[str, Any]], keep: Callable[[Any], Any] = bits) -> None:
-    """Every value of every step, and what is said of each episode."""
+    """Every value of every step, and the metadata of each episode."""
     found = list(episodes)
     assert len(found) == len(LENGTHS)
     by_length = sorted(found, key=lambda episode: len(episode["steps"]))

@@ -44,7 +44,7 @@ def test_what_an_encoding_cannot_hold_is_a_tensor(array: np.ndarray, encoding: s
 
 
 def test_every_image_comes_back_exactly() -> None:
-    """What becomes a PNG is decoded to what it was."""
+    """Arrays that are stored as PNG are decoded to the same values."""
     rng = np.random.default_rng(0)
     data = {
         f"image_{dtype.__name__}_{channels}": rng.integers(
@@ -84,7 +84,7 @@ def test_the_encoding_reaches_arrays_in_dicts(encoding: Any) -> None:
     ],
 )
 def test_scalars(value: Any, dtype: Any) -> None:
-    """Python's scalars have features, too: the original asked them for their dtype."""
+    """Python's scalars have features, too: the original failed because they have no dtype."""
     assert extract_feature_from_data(value, True, "png") == dtype
 
 
@@ -94,7 +94,7 @@ def test_lists_of_several_kinds_are_refused() -> None:
         extract_feature_from_data({"joints": [np.float32(1), np.int64(1)]}, False, None)
 
 
-def test_tuples_become_lists_where_asked() -> None:
+def test_tuples_become_lists_on_request() -> None:
     feature = extract_feature_from_data({"outer": {"pair": (1, 2)}}, False, None, convert_tuple_to_list=True)
     assert isinstance(feature["outer"]["pair"], tfds.features.Sequence)
     with pytest.raises(ValueError, match="pair: TFDS has no tuples"):
@@ -103,7 +103,7 @@ def test_tuples_become_lists_where_asked() -> None:
 
 @pytest.mark.parametrize("value", [None, object(), {1, 2}])
 def test_what_has_no_feature_is_named(value: Any) -> None:
-    """The error says where it is."""
+    """The error has its place."""
     with pytest.raises(ValueError, match="thing: expected arrays, tensors, specs or scalars"):
         extract_feature_from_data({"thing": value}, False, None)
 

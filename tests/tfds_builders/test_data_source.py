@@ -48,7 +48,7 @@ def test_episodes_by_number(source: EpisodeDataSource) -> None:
 
 
 def test_steps_by_number(directory: Path, source: EpisodeDataSource) -> None:
-    """In whatever order they are asked for."""
+    """In any order of access."""
     episode = rlds_kit.open(directory).episodes[1]
     steps = source[1]["steps"]
     assert len(steps) == episode.length
@@ -98,7 +98,7 @@ def test_in_a_grain_pipeline(source: EpisodeDataSource) -> None:
 
 
 def test_the_repr_says_what_the_data_are(source: EpisodeDataSource, directory: Path) -> None:
-    """The same in every process: Grain compares it when it goes on from a checkpoint."""
+    """The same in every process: Grain compares it when it continues from a checkpoint."""
     again = builder_from_directory(directory).as_data_source(split="train")
     assert repr(again) == repr(source)
     assert repr(again[1:]) != repr(source)

@@ -43,7 +43,7 @@ def two(directory: Path, tmp_path_factory: pytest.TempPathFactory) -> FixedBuild
 
 
 def players(episodes: Any) -> list[str]:
-    """Who played, which tells episodes apart."""
+    """The player, which identifies the episodes."""
     return [episode["player"].decode() for episode in tfds.as_numpy(episodes)]
 
 
@@ -128,7 +128,7 @@ def test_info_says_what_there_is(directory: Path, builder: FixedBuilder) -> None
 
 
 def test_info_has_what_dataset_json_says(tmp_path: Path) -> None:
-    """And what the caller says goes before it."""
+    """Arguments of the caller have precedence."""
     file = record(tmp_path / "a") / "dataset.json"
     said = {
         "name": "Named",
@@ -211,7 +211,7 @@ def test_dense_steps_of_changing_shape_are_refused_by_name(tmp_path: Path) -> No
 
 
 def test_batches_of_dense_steps_are_padded(builder: FixedBuilder) -> None:
-    """As TFDS pads; of nested steps there are no batches, and the message says what to do."""
+    """Padded like in TFDS; nested steps cannot be batched, and the message explains what to do."""
     batches = list(builder.as_dataset(split="train", decoders=DENSE, batch_size=4))
     assert [batch["steps"]["reward"].shape.as_list() for batch in batches] == [[4, 8], [4, 12], [2, 14]]
     whole = builder.as_dataset(split="train", decoders=DENSE, batch_size=-1)
@@ -235,7 +235,7 @@ def test_a_shuffle_is_a_permutation_of_the_episodes(builder: FixedBuilder) -> No
 
 
 def test_tfds_id_is_the_episodes(builder: FixedBuilder) -> None:
-    """Also where the episode's own name for it was not asked for."""
+    """Also if the episode's own key for it was not selected."""
     config = tfds.ReadConfig(add_tfds_id=True)
     for decoders in (None, DENSE):
         for episode in builder.as_dataset(split="train", read_config=config, decoders=decoders):
@@ -295,7 +295,7 @@ def test_few_steps_are_read_in_the_first_epoch_only(
     config: tfds.ReadConfig,
     epochs_read: int,
 ) -> None:
-    """As TFDS keeps small splits, unless the configuration says otherwise; every epoch has the same steps."""
+    """As TFDS caches small splits, unless the configuration disables it; every epoch has the same steps."""
     monkeypatch.setattr("rlds_kit.tfds_builders.read_tf.CACHE_BYTES", limit)
     reads, flat = list[range](), StepArrays.flat
 
@@ -348,8 +348,8 @@ def test_views_choose_episodes_and_fields(directory: Path) -> None:
     assert builder.info.features["steps"]["observation"].keys() == {"joints"}
 
 
-def test_missing_last_observations_are_said(tmp_path: Path) -> None:
-    """Where that was asked for; else they are an error, not a zero."""
+def test_missing_last_observations_are_reported(tmp_path: Path) -> None:
+    """If requested; otherwise they are an error, not zeros."""
     with EpisodeWriter(tmp_path, record_time=False) as writer, writer.episode() as episode:
         episode.start(0.5)
         episode.step(action=1, reward=1.0, terminated=True)

@@ -19,7 +19,7 @@ from tests.tfds_builders.recordings import record
 
 
 class TestDirectoryCatch(tfds.testing.DatasetBuilderTestCase):  # type: ignore[misc]  # TFDS has no types
-    """What TFDS itself asks of a builder."""
+    """The requirements of TFDS for a builder."""
 
     DATASET_CLASS = DirectoryCatch
     SPLITS = {"train": 3, "test": 2}  # noqa: RUF012  as TFDS has it
@@ -44,7 +44,7 @@ def test_load_by_name(tmp_path: Path) -> None:
     assert {name: len(found) for name, found in again.items()} == {"train": 3, "test": 2}
     assert (
         len(tfds.load("directory_catch/long:1.0.0", split="train", data_dir=tmp_path)) == 3
-    )  # TFDS looks for files first
+    )  # TFDS searches for files first
     asked = {"file_format": "array_record"}  # as TFDS does by itself where no data_dir is given
     source = tfds.data_source("directory_catch/long", split="test", data_dir=tmp_path, builder_kwargs=asked)
     assert [episode["steps"][-1]["is_last"] for episode in source] == [True, True]
@@ -58,7 +58,7 @@ def test_a_config_says_what_is_given(tmp_path: Path) -> None:
 
 
 def test_before_it_is_prepared(tmp_path: Path) -> None:
-    """Nothing is known of features and splits, and the message says what to call."""
+    """Features and splits are unknown, and the message names the method to call."""
     builder = DirectoryCatch(data_dir=tmp_path)
     assert (builder.info.features, dict(builder.info.splits), builder.is_prepared()) == (None, {}, False)
     with pytest.raises(AssertionError, match="download_and_prepare"):

@@ -72,7 +72,7 @@ def test_episodes_of_a_dataset(tmp_path: Path) -> None:
 
 
 def test_views_and_chosen_metadata(tmp_path: Path) -> None:
-    """`where`, `select` and `metadata` say what is published."""
+    """`where`, `select` and `metadata` choose the published data."""
     dataset = rlds_kit.open(record(tmp_path / "data")).where(lambda metadata: metadata["score"] > 0)
     source = DatasetSource(dataset.select("reward"), metadata=["player"])
     assert len(source.keys) == 2
@@ -96,7 +96,7 @@ def test_a_dataset_with_a_damaged_shard_is_no_source(tmp_path: Path) -> None:
     _, entry = rlds_kit.open(path)._all[0]
     content = bytearray(shard.read_bytes())
     content[entry.end + 45] ^= 1  # in a record that opening reads
-    del content[entry.end + BLOCK_SIZE :]  # because the index is gone
+    del content[entry.end + BLOCK_SIZE :]  # because the index is lost
     shard.write_bytes(content)
     with pytest.warns(DamageWarning):
         dataset = rlds_kit.open(path)
@@ -153,7 +153,7 @@ def rewrite(path: Path, *arrays: np.ndarray) -> None:
 
 
 def test_an_episode_that_a_killed_envlogger_left_without_index(tmp_path: Path) -> None:
-    """Its steps follow those of the episode before; they are told apart at the reset, and the rest is as before."""
+    """Its steps follow those of the previous episode; they are separated at the reset, and the others do not change."""
     root = copy_of("simple_none", tmp_path / "crashed")
     (shard,) = open_recording(root).shards
     whole = examples(EnvLoggerSource(root))
@@ -181,7 +181,7 @@ def test_the_first_episode_of_a_killed_envlogger(tmp_path: Path) -> None:
 
 
 def test_a_shard_of_a_writer_that_died_at_once(tmp_path: Path) -> None:
-    """Four files of no bytes hold no episode; the other shards are read."""
+    """Four empty files have no episode; the other shards are read."""
     root = copy_of("shards_of_two", tmp_path / "crashed")
     for file in sorted(root.iterdir())[-2].iterdir():
         file.write_bytes(b"")
@@ -257,7 +257,7 @@ def test_custom_data_that_is_no_dict(tmp_path: Path) -> None:
 
 
 def test_custom_data_with_names_of_a_step(tmp_path: Path) -> None:
-    """They would take the place of what the environment said."""
+    """They would replace values of the environment."""
     root = copy_of("no_metadata", tmp_path / "other")
     changed_steps(root, lambda _: Data(dict=Data.Dict(values={"reward": text("high")})))
     with pytest.raises(SpecError, match="reward"):
@@ -288,7 +288,7 @@ def test_an_episode_in_two_folders_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
-    """The error says what was looked for."""
+    """The error describes the expected files."""
     with pytest.raises(NotADatasetError, match=r"metadata\.riegeli"):
         sources_of(tmp_path)
 

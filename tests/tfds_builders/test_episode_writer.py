@@ -1,4 +1,4 @@
-"""Episodes written one after the other, as `rlds.tfds.EpisodeWriter` did, and what it did wrong."""
+"""Episodes written one after the other, as by `rlds.tfds.EpisodeWriter`, and fixes of its faults."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ STEP = {
 
 
 def episode(number: int, length: int = 3) -> dict[str, Any]:
-    """An episode that can be told from others."""
+    """An episode that differs from others."""
     steps = [{**STEP, "reward": np.float32(number + step / 8)} for step in range(length)]
     return {"steps": steps, "episode_id": f"e{number}"}
 
@@ -103,7 +103,7 @@ def test_numbers_of_another_dtype_are_converted_if_nothing_changes(tmp_path: Pat
     ],
 )
 def test_what_does_not_fit_is_named(tmp_path: Path, field: str, value: object, message: str) -> None:
-    """A value that its feature cannot hold is an error that names the step and the field, and nothing is written."""
+    """A value that its feature cannot store is an error that names the step and the field, and nothing is written."""
     one = episode(0)
     one["steps"][1] = {**one["steps"][1], field: value}
     with EpisodeWriter(str(tmp_path), config()) as writer:
@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path, field: str, value: object, m
 
 
 def test_missing_and_unknown_fields_are_named(tmp_path: Path) -> None:
-    """Metadata that is missing, or has no feature, is an error that says which."""
+    """Metadata that are missing, or have no feature, are an error that names them."""
     with EpisodeWriter(str(tmp_path), config()) as writer:
         with pytest.raises(ValueError, match="episode_id is missing"):
             writer.add_episode({"steps": episode(0)["steps"]})
@@ -171,7 +171,7 @@ def test_a_torn_record_is_left_out(tmp_path: Path) -> None:
 
 
 def test_overwriting_leaves_nothing_of_the_old_dataset(tmp_path: Path) -> None:
-    """Shards of the dataset that is replaced are gone; other files stay."""
+    """Shards of the replaced dataset are removed; other files are not."""
     (tmp_path / "notes.txt").write_text("mine")
     for count in (5, 1):
         with EpisodeWriter(str(tmp_path), config(), max_episodes_per_file=1) as writer:
@@ -210,7 +210,7 @@ def test_several_splits(tmp_path: Path) -> None:
 
 
 def test_without_a_split_name_the_directory_gives_it(tmp_path: Path) -> None:
-    """As the original's documentation says."""
+    """As documented for the original."""
     with EpisodeWriter(str(tmp_path / "validation"), config(), split_name=None) as writer:
         writer.add_episode(episode(0))
     assert rewards(tmp_path / "validation", "validation") == expected(0)

@@ -39,7 +39,7 @@ def test_only_what_the_features_name_is_read(tmp_path: Path) -> None:
     assert made["steps"].keys() == {"reward", "is_first", "is_last", "is_terminal"}
 
 
-def test_fields_that_nobody_declared_can_be_selected(tmp_path: Path) -> None:
+def test_undeclared_fields_can_be_selected(tmp_path: Path) -> None:
     """Their specs are what turned up."""
     with EpisodeWriter(tmp_path, record_time=False) as writer, writer.episode() as episode:
         episode.start(0.5, info={"pair": {"0": 1, "1": 2.5}})
@@ -69,8 +69,8 @@ def test_a_discount_that_was_not_given_is_one(tmp_path: Path) -> None:
     assert made == fed
 
 
-def test_a_missing_last_observation_must_be_asked_for(tmp_path: Path) -> None:
-    """A zero that nobody observed is not given without a word."""
+def test_a_missing_last_observation_must_be_requested(tmp_path: Path) -> None:
+    """A missing observation is an error, not zeros."""
     with EpisodeWriter(tmp_path, record_time=False) as writer, writer.episode() as episode:
         episode.start(0.5)
         episode.step(action=1, reward=1.0, terminated=True)

@@ -49,7 +49,7 @@ def test_other_arrays_are_no_images(shape: tuple[int | None, ...], dtype: str) -
 
 
 def test_arrays_have_the_encoding_of_tfds_where_it_keeps_them() -> None:
-    """Whatever their size; what it would change, or cannot hold in a step, is stored as bytes."""
+    """For any size; arrays that it would change, or cannot store in a step, are stored as bytes."""
     kept = (((17,), "float32"), ((40, 40), "int32"), ((), "int8"), ((), "float16"), ((3,), "bool"), ((2,), "uint32"))
     stored = (((17,), "float64"), ((), "uint64"), ((2,), "complex64"), ((None, 3), "float32"), ((3, 0), "int16"))
     assert {feature_of(*what).to_proto().tensor.encoding for what in kept} == {"none"}
@@ -64,7 +64,7 @@ def test_uint32_of_such_a_shape_is_refused(shape: tuple[int | None, ...]) -> Non
 
 
 def test_an_unknown_length_of_nothing_is_refused() -> None:
-    """Nobody could say afterwards how long it was."""
+    """Its length could not be determined afterwards."""
     with pytest.raises(SpecError, match=r"x holds float32 \(\?, 0\).* forgets"):
         feature_of((None, 0), "float32")
 
@@ -137,14 +137,14 @@ def test_two_paths_that_read_the_same_are_refused(tmp_path: Path) -> None:
 
 
 def test_steps_say_whether_they_have_an_observation(tmp_path: Path) -> None:
-    """If that was asked for."""
+    """If requested."""
     dataset = recorded(tmp_path, 0.5)
     assert "observation_valid" not in episode_features(dataset)["steps"].feature
     assert "observation_valid" in episode_features(dataset, observation_valid=True)["steps"].feature
 
 
 def test_the_way_back_gives_the_spec(tmp_path: Path) -> None:
-    """Of dtypes, shapes and kinds; bounds and names are not kept, and a tuple stays a dict."""
+    """Of dtypes, shapes and kinds; bounds and names are lost, and a tuple remains a dict."""
     record(tmp_path)
     dataset = rlds_kit.open(tmp_path)
     step = spec_of(episode_features(dataset)["steps"].feature)

@@ -1,4 +1,4 @@
-"""`rlds-kit new-builder`: what it writes is built by TFDS's own program and passes TFDS's own tests."""
+"""`rlds-kit new-builder`: TFDS's own program builds the result, which passes TFDS's own tests."""
 
 import importlib.util
 import json
@@ -63,7 +63,7 @@ def test_the_sample_is_the_shortest_episodes_whole(tmp_path: Path) -> None:
 
 
 def test_what_the_recording_says_of_itself(tmp_path: Path) -> None:
-    """Name, description, citation and licence go where TFDS looks for them, whatever letters they have."""
+    """Name, description, citation and licence are where TFDS expects them, with any characters."""
     about = {"name": 'A "toy" \\ test', "description": "Plays.", "citation": "@misc{toy}", "licence": 'MIT "or" \\'}
     with EpisodeWriter(tmp_path / "data", record_time=False, about=about) as writer, writer.episode() as episode:
         episode.start(np.zeros((8, 8, 3), np.uint8))
@@ -122,7 +122,7 @@ def test_command_names_the_packages_that_are_missing(tmp_path: Path, monkeypatch
 
 
 def test_command(tmp_path: Path) -> None:
-    """It says what to do next; errors are one line and exit code 1."""
+    """It prints the next steps; errors are one line and exit code 1."""
     source = record(tmp_path / "data")
     done = CliRunner().invoke(main, ["new-builder", str(source), "--to", str(tmp_path), "--name", "toy"])
     assert done.exit_code == 0, done.output

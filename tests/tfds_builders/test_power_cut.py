@@ -1,4 +1,4 @@
-"""The power fails while a dataset of TFDS is written: what is counted is there, and every file is whole."""
+"""The power fails while a dataset of TFDS is written: counted shards exist, and every file is complete."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the simulation 
 
 
 def _require_counted(tree: Tree, now: Tree, file_format: str) -> int:
-    """Every shard that dataset_info.json counts is there with all its bytes; returns how many episodes are counted."""
+    """Checks that every shard in dataset_info.json is complete; returns the number of counted episodes."""
     about = tree.get("data/dataset_info.json")
     if about is None:
         return 0
@@ -33,7 +33,7 @@ def _require_counted(tree: Tree, now: Tree, file_format: str) -> int:
 
 @pytest.mark.parametrize("file_format", ["tfrecord", "array_record"])
 def test_episode_writer(tmp_path: Path, file_format: str) -> None:
-    """A shard that has its name is whole, one that is counted is there, and all are when the writer is closed."""
+    """A renamed shard is complete, a counted one exists, and all are counted when the writer is closed."""
 
     def write() -> None:
         with EpisodeWriter(tmp_path / "data", config(), max_episodes_per_file=2, file_format=file_format) as writer:
@@ -51,7 +51,7 @@ def test_episode_writer(tmp_path: Path, file_format: str) -> None:
 
 @pytest.mark.parametrize("file_format", ["tfrecord", "array_record"])
 def test_episode_writer_that_goes_on(tmp_path: Path, file_format: str) -> None:
-    """The unfinished shard of a writer that died is there until another file holds all of it."""
+    """The unfinished shard of a killed writer exists until another file has all of its episodes."""
     writer = EpisodeWriter(tmp_path / "data", config(), max_episodes_per_file=2, file_format=file_format)
     for number in range(3):
         writer.add_episode(episode(number))

@@ -47,7 +47,7 @@ Records = Iterable[tuple[Any, bytes]]
 
 
 def tampering(change: Callable[[list[tuple[Any, bytes]]], list[tuple[Any, bytes]]]) -> type[Toy]:
-    """A builder whose files are not what it was given to write."""
+    """A builder whose files differ from its input."""
 
     class Writer(tfds.core.writer.ExampleWriter):  # type: ignore[misc]  # TFDS has no types
         def write(self, path: Any, examples: Records) -> Any:
@@ -103,7 +103,7 @@ def test_an_episode_twice_fails_the_build(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read_fail_the_build(tmp_path: Path) -> None:
-    """Whatever the reader says of them."""
+    """For any error of the reader."""
     record(tmp_path / "data")
     builder = builder_of(tmp_path, tampering(lambda records: [(key, data[: len(data) // 2]) for key, data in records]))
     with pytest.raises(ProofError, match="cannot be read back"):

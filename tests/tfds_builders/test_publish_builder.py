@@ -120,7 +120,7 @@ def test_several_lengths_that_change(tmp_path: Path) -> None:
 
 
 def test_splits_folders_and_what_is_known(tmp_path: Path) -> None:
-    """Splits may have several folders; what the class says and how many steps there are is in `info`."""
+    """Splits may have several folders; `info` has the class's description and the number of steps."""
     for number, name in enumerate(("a", "b", "c")):
         record(tmp_path / name, 2, seed=number)
     folders = {"train": [tmp_path / "a", str(tmp_path / "b")], "test": [rlds_kit.open(tmp_path / "c")]}
@@ -135,7 +135,7 @@ def test_splits_folders_and_what_is_known(tmp_path: Path) -> None:
 
 
 def test_the_source_is_not_needed_to_load(tmp_path: Path) -> None:
-    """What was built is read by `tfds.load` and as a directory, also when the recording is gone."""
+    """The result is read by `tfds.load` and as a directory, also after the recording was removed."""
     record(tmp_path / "data")
 
     class PublishedToy(EpisodesBuilder):
@@ -187,7 +187,7 @@ def test_manual_directory_and_archives(tmp_path: Path) -> None:
             return {"train": dl_manager.manual_dir / "recording", "test": dl_manager.extract(archive)}
 
     builder = Manual(data_dir=tmp_path / "out")
-    assert builder.info.features is None  # nobody knows before the data is there
+    assert builder.info.features is None  # unknown before the data exist
     builder.download_and_prepare(download_config=tfds.download.DownloadConfig(manual_dir=tmp_path / "manual"))
     assert {name: split.num_examples for name, split in builder.info.splits.items()} == {"train": 3, "test": 3}
 
@@ -244,7 +244,7 @@ def test_a_runner_that_is_named_stays() -> None:
 
 
 def test_data_without_final_observations(tmp_path: Path) -> None:
-    """A source says that steps have `observation_valid`."""
+    """A source declares that steps have `observation_valid`."""
     with EpisodeWriter(tmp_path / "data", record_time=False) as writer, writer.episode() as episode:
         episode.start(0.5)
         episode.step(action=1, reward=1.0, terminated=True)
@@ -255,8 +255,8 @@ def test_data_without_final_observations(tmp_path: Path) -> None:
     assert [bool(step["observation_valid"]) for step in episode_read["steps"]] == [True, False]
 
 
-def test_an_episode_that_nobody_could_read_is_refused(tmp_path: Path) -> None:
-    """What is larger than a tf.train.Example may be is an error that names it, and says what to do."""
+def test_an_episode_that_no_reader_could_read_is_refused(tmp_path: Path) -> None:
+    """An episode larger than the limit of a tf.train.Example is an error that names it and explains what to do."""
     source = DatasetSource(rlds_kit.open(record(tmp_path / "data", 1)))
     (episode,) = source.episodes(range(1))
     size = len(source.features.serialize_example(episode.example))
@@ -273,7 +273,7 @@ def test_an_episode_that_nobody_could_read_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_builders_without_data(tmp_path: Path, folders: Any, error: type[Exception], message: str) -> None:
-    """The error says what to set, and nothing is left."""
+    """The error names the setting to change, and no files remain."""
     with pytest.raises(error, match=message):
         builder_of(tmp_path, folders).download_and_prepare()
     assert not list((tmp_path / "out" / "toy").iterdir())

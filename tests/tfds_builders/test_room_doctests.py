@@ -16,6 +16,6 @@ MODULES = [module.name for module in pkgutil.iter_modules(tfds_builders.__path__
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_docstrings(name: str) -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     module = importlib.import_module(f"rlds_kit.tfds_builders.{name}")
     assert doctest.testmod(module, extraglobs={"np": np, "tf": tf, "tfds": tfds}).failed == 0

@@ -63,7 +63,7 @@ def record(path: Path, dtypes: tuple[str, ...], count: int = 2) -> list[list[dic
 
 
 def skipped(directory: Path) -> list[dict[str, Any]]:
-    """The episodes as dlimp reads them: dense steps, nothing of them decoded, and what is said of each repeated."""
+    """The episodes as dlimp reads them: dense steps, not decoded, and the metadata of each repeated."""
     builder = tfds.builder_from_directory(str(directory))
     decoders = {"steps": tfds.decode.SkipDecoding()}
     config = tfds.ReadConfig(skip_prefetch=True, interleave_cycle_length=1, try_autocache=False)
@@ -80,7 +80,7 @@ def skipped(directory: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.filterwarnings("ignore:label.. is deprecated:DeprecationWarning")
 def test_every_number_has_its_dtype_shape_and_value(tmp_path: Path) -> None:
-    """Of every dtype that TFDS keeps; images are PNG, which dlimp decodes itself."""
+    """For every dtype that TFDS stores exactly; images are PNG, which dlimp decodes itself."""
     truth = record(tmp_path / "ours", KEPT)
     convert_shards(tmp_path / "ours", tmp_path / "arms" / "1.0.0", "tfrecord", executor=serially(), shards=1)
     for episode, seen in zip(skipped(tmp_path / "arms" / "1.0.0"), truth, strict=True):
@@ -119,7 +119,7 @@ def test_a_builder_of_tfds_is_read_likewise(tmp_path: Path) -> None:
 
 
 def test_what_tfds_would_change_is_bytes_and_is_named_once(tmp_path: Path) -> None:
-    """With one warning for all of it; everybody who decodes gets it exactly, which the build itself checks."""
+    """With one warning for all arrays; readers that decode get exact values, which the build itself checks."""
     record(tmp_path / "ours", ("float32", *STORED_AS_BYTES), count=1)
     with pytest.warns(SkippedDecodingWarning) as warned:
         convert_shards(tmp_path / "ours", tmp_path / "odd" / "1.0.0", "tfrecord", executor=serially())
@@ -164,7 +164,7 @@ def test_folders_that_need_different_encodings_are_built_together(tmp_path: Path
     assert builder.info.splits["train"].num_examples == 2
 
 
-def test_signalling_nans_are_told_from_quiet_ones() -> None:
+def test_signalling_nans_are_distinguished_from_quiet_ones() -> None:
     """Over all values of float16, and of other dtypes there are none."""
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
     found = [has_signalling_nan(each) for each in every]
@@ -188,7 +188,7 @@ def test_compression_is_an_option_by_name(tmp_path: Path) -> None:
 
 
 def test_the_command_compresses_and_names_strings(tmp_path: Path) -> None:
-    """Both in one run; what was asked for is not warned of."""
+    """Both in one run; there is no warning about requested compression."""
     record(tmp_path / "ours", ("float64", "int64"), count=1)
     place = [str(tmp_path / "ours"), str(tmp_path / "made"), "--format", "tfrecord", "--executor", "serial"]
     done = CliRunner().invoke(build, [*place, "--compress", "observation/int64_many"])
@@ -200,7 +200,7 @@ def test_the_command_compresses_and_names_strings(tmp_path: Path) -> None:
 
 
 def test_spec_of_many_negative_integers_is_not_taken_for_small(tmp_path: Path) -> None:
-    """A negative int8 takes ten bytes in TFDS's own encoding, so an episode may be larger than its values."""
+    """A negative int8 needs ten bytes in TFDS's own encoding, so an episode may be larger than its values."""
     from rlds_kit.tfds_builders.beam_examples import require_size
 
     spec = specs.Dict({"observation": specs.Array((1000,), np.int8), "action": specs.Array((), np.int64)})

@@ -77,7 +77,7 @@ def test_transitions_of_an_absorbing_state() -> None:
 
 
 def test_discount_that_led_to_the_terminal_step() -> None:
-    """Only the 0 of a transition into the terminal step is mended: no other discount, and not what is undefined."""
+    """Only the 0 of a transition into the terminal step is replaced: no other discount, and no undefined value."""
     recorded = make_steps(4) | {"discount": np.array([0, 1, 0.5, 0], np.float32)}
     actual = add_absorbing_states(to_tensors(recorded))["discount"]
     assert actual.numpy().tolist() == [0, 1, 0.5, 1, 0]

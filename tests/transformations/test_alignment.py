@@ -47,7 +47,7 @@ def only_defined(steps: Steps) -> Steps:
 
 @given(episode_steps(min_length=0, optional=("discount", "reward", "action")), alignments)
 def test_equals_the_table(steps: Steps, alignment: AlignmentType) -> None:
-    """Each alignment holds what its row of the table says."""
+    """Each alignment has the values in its row of the table."""
     assert_same(to_numpy(to_alignment(to_tensors(steps), alignment)), expected_alignment(steps, alignment))
 
 
@@ -84,7 +84,7 @@ def test_undefined_rows_move_along() -> None:
 
 
 def test_field_that_names_the_alignment() -> None:
-    """Steps that say how they are aligned say so afterwards."""
+    """Steps with a field `alignment` have the new value afterwards."""
     steps = make_steps(3) | {"alignment": np.full(3, AlignmentType.SAR.value, np.int32)}
     actual = to_alignment(to_tensors(steps), AlignmentType.RSA)["alignment"]
     assert actual.numpy().tolist() == [AlignmentType.RSA.value] * 3

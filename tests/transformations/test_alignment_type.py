@@ -18,7 +18,7 @@ def test_step_is_copied() -> None:
 
 
 def test_it_maps_over_a_dataset() -> None:
-    """In a pipeline the number becomes a field of every step, and takes the place of an older one."""
+    """In a pipeline the number becomes a field of every step, and replaces an older one."""
     steps = tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0], "alignment": [1, 1]})
     aligned = steps.map(lambda step: add_alignment_to_step(step, AlignmentType.RSA))
     assert [int(step["alignment"]) for step in aligned] == [4, 4]

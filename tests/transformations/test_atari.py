@@ -26,7 +26,7 @@ GAMES = {"SpaceInvaders": 300, "Breakout": 300, "Pong": 200}
 
 
 def make(game: str, **options: Any) -> gymnasium.Env[Any, Any]:
-    """A game that shows every frame and does what it is told."""
+    """A game that shows every frame and has scripted results."""
     return gymnasium.make(f"ALE/{game}-v5", frameskip=1, repeat_action_probability=0.0, **options)
 
 
@@ -131,7 +131,7 @@ def test_from_the_logger_to_the_agent(tmp_path: Path) -> None:
 
 
 def small_game(length: int, **fields: Any) -> Steps:
-    """Frames of a small screen, with whatever is asked for."""
+    """Frames of a small screen, with any other given fields."""
     rng = np.random.default_rng(0)
     steps = {
         "observation": rng.integers(0, 256, (length, 8, 6, 3), np.uint8),
@@ -186,7 +186,7 @@ def test_gray_of_every_colour_is_the_nearest_integer() -> None:
 
 
 def test_a_life_lost_ends_the_episode() -> None:
-    """What follows is gone, the step is terminal, and nothing is defined on it."""
+    """Later steps are removed, the step is terminal, and its action, reward and discount are undefined."""
     steps = small_game(9, discount=np.ones(9, np.float32), info={"lives": np.array([3, 3, 3, 3, 2, 2, 2, 1, 0])})
     actual = run(lambda given: atari_preprocessing(given, 2, 4, terminal_on_life_loss=True), steps, "eager, dense")
     assert actual["reward"].tolist() == [2, 2, 0]

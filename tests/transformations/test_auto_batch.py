@@ -46,7 +46,7 @@ def test_negative_size_is_refused() -> None:
 
 
 def test_unknown_bytes_are_infinite() -> None:
-    """So that no sum with them looks small."""
+    """So that no sum with them is small."""
     assert element_bytes((FLOATS, tf.TensorSpec([None], tf.int8))) == math.inf
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rlds_kit.transformations import concat_if_terminal, concatenate, zero_dataset_like
 
-# Fields that a dataset may have or lack: the path, and what it holds.
+# Fields that a dataset may have or lack: the path, and the values.
 FIELDS: dict[tuple[str, ...], np.ndarray] = {
     ("observation", "image"): np.full((2, 2), 9, np.uint8),
     ("observation", "state", "position"): np.array(1.5),
@@ -59,7 +59,7 @@ def test_equal_structures_are_not_touched() -> None:
 
 
 class Arm(NamedTuple):
-    """A step may hold tuples, named or not."""
+    """A step may contain tuples, named or not."""
 
     left: Any
     right: Any
@@ -105,7 +105,7 @@ def test_ragged_fields_are_filled_with_nothing() -> None:
     ids=["dict and not", "dtype", "rank", "length", "in a tuple", "no dict"],
 )
 def test_fields_that_do_not_fit_are_refused(one: Any, other: Any, place: str) -> None:
-    """The error says where, and what is there in each of the two."""
+    """The error has the place, and the type in each of the two."""
     with pytest.raises(ValueError, match=place):
         concatenate(tf.data.Dataset.from_tensors(one), tf.data.Dataset.from_tensors(other))
 

@@ -21,7 +21,7 @@ from tests.transformations.episodes import (
 
 @given(episode_steps())
 def test_there_and_back(steps: Steps) -> None:
-    """Single steps and dense steps hold the same, bit for bit."""
+    """Single steps and dense steps have the same values, bit for bit."""
     assert_same(to_numpy(to_dense(from_dense(to_tensors(steps)))), steps)
 
 
@@ -43,7 +43,7 @@ def test_what_was_given_is_not_changed() -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("length", [0, 1, 3])
 def test_either_form(mode: str, length: int) -> None:
-    """A function of dense steps serves datasets of steps, with its arguments, and gives back what it got."""
+    """A function of dense steps also accepts datasets of steps, with its arguments, and then returns one."""
     steps = make_steps(length, observation="nested")
 
     @on_either_form

@@ -13,6 +13,6 @@ MODULES = [module.name for module in pkgutil.iter_modules(transformations.__path
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_docstrings(name: str) -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     module = importlib.import_module(f"rlds_kit.transformations.{name}")
     assert doctest.testmod(module).failed == 0

@@ -119,7 +119,7 @@ def test_rewards_and_actions_may_be_nests() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_actions_that_differ_are_refused(mode: str) -> None:
-    """Unless a function chooses one; what the last step holds does not matter."""
+    """Unless a function chooses one; the action of the last step is ignored."""
     steps: Steps = {"action": np.array([1, 1, 2, 2, 7]), "is_last": np.arange(5) == 4}
     assert run(lambda given: downsample(given, 2), steps, mode)["action"].tolist() == [1, 2, 0]
     with pytest.raises(tf.errors.InvalidArgumentError, match="choose_action=first_action"):

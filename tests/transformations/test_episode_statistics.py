@@ -97,7 +97,7 @@ def test_merging_gives_the_statistics_of_the_union() -> None:
 
 
 def test_fields_can_be_named() -> None:
-    """A name stands for all that is nested in it; returns are there anyway."""
+    """A name selects all fields in it; returns are always included."""
     statistics = episode_statistics(to_episodes([make_steps(5, observation="image")]), ["info", "observation"])
     assert set(statistics.fields) == {"info/lives", "observation"}
     assert statistics.returns["reward"].count == 1
@@ -153,7 +153,7 @@ def test_text_is_left_out_and_refused_by_name() -> None:
 
 
 def test_unknown_fields_are_refused_by_name() -> None:
-    """And those that are there are named."""
+    """And the existing ones are listed."""
     with pytest.raises(ValueError, match="no field 'camera'; there are action, discount"):
         episode_statistics(to_episodes([make_steps(2)]), ["camera"])
 

@@ -65,7 +65,7 @@ def test_a_seed_draws_at_random_in_proportion() -> None:
 
 @pytest.mark.parametrize("seed", [None, 0])
 def test_the_end_of_one_is_the_end_or_not(seed: int | None) -> None:
-    """As `stop_on_empty` says; without it, every element comes once."""
+    """As set by `stop_on_empty`; without it, every element occurs once."""
     ending = [dataset.take(count) for dataset, count in zip(numbered(), (2, 50, 50), strict=True)]
     source, _ = take(interleave(ending, [1, 1, 1], seed=seed), 1000)
     assert (source == 0).sum() == 2

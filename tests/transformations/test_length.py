@@ -42,7 +42,7 @@ def test_number_counted_at_once_makes_no_difference(size: int) -> None:
 
 
 def test_steps_of_any_structure_are_counted() -> None:
-    """Ragged ones, pairs, and steps that hold datasets."""
+    """Ragged ones, pairs, and steps that contain datasets."""
     rows = tf.data.Dataset.from_tensor_slices(tf.ragged.constant([[1], [2, 3]])).filter(lambda _: True)
     assert episode_length(rows) == 2
     assert episode_length(tf.data.Dataset.zip((rows, tf.data.Dataset.range(9)))) == 2

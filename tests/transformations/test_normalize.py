@@ -61,7 +61,7 @@ def test_against_numpy_in_every_mode(mode: str, statistics: EpisodeStatistics) -
 @settings(max_examples=20)
 @given(episode_steps(min_length=0, optional=[]), st.floats(0.01, 2))
 def test_undefined_rows_become_zeros_whatever_they_hold(steps: Steps, floor: float) -> None:
-    """Any field can be named; garbage in undefined rows is gone."""
+    """Any field can be named; values in undefined rows become zeros."""
     rng = np.random.default_rng(0)
     statistics = statistics_of(action=rng.normal(size=(9, 2)), reward=rng.normal(size=9), discount=rng.normal(size=9))
     fields = ("action", "reward", "discount")

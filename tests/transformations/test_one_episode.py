@@ -122,5 +122,5 @@ def test_what_only_slices_keeps_different_lengths(name: str) -> None:
 
 @every_function
 def test_arrays_of_numpy(function: Callable[[Any], Any]) -> None:
-    """Dense steps may hold NumPy arrays; the result holds tensors."""
+    """Dense steps may have NumPy arrays; the result has tensors."""
     assert all(isinstance(leaf, tf.Tensor) for leaf in tf.nest.flatten(function(make_steps(3))))

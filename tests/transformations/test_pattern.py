@@ -16,7 +16,7 @@ from rlds_kit.transformations import (
 
 
 class Arm(NamedTuple):
-    """A step may hold tuples, named or not."""
+    """A step may contain tuples, named or not."""
 
     left: Any
     right: Any

@@ -52,7 +52,7 @@ def test_data_has_the_nest_of_the_step() -> None:
     ("value", "kept"), [(np.int64(3), 3), (np.float32(0.5), 0.5), (np.True_, 1), (True, 1), (2.5, 2.5)]
 )
 def test_numbers_of_numpy_are_numbers(value: Any, kept: float) -> None:
-    """They are kept as Python's."""
+    """They are stored as Python's."""
     condition = Condition.step_index() >= value
     assert (condition.value, type(condition.value)) == (kept, type(kept))
 

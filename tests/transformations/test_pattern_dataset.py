@@ -26,7 +26,7 @@ Steps = dict[str, Any]
 
 
 def episode(start: int, length: int, *, is_last: bool = True) -> Steps:
-    """Steps whose values tell which they are."""
+    """Steps whose values identify them."""
     number = np.arange(start, start + length)
     steps = {
         "observation": {"x": number, "y": number[:, None] * [1.0, 0.5]},
@@ -38,7 +38,7 @@ def episode(start: int, length: int, *, is_last: bool = True) -> Steps:
 
 
 def episodes_of(lengths: Sequence[int], *, is_last: bool = True) -> list[Steps]:
-    """Episodes, with numbers that go on from one to the next."""
+    """Episodes, with numbers that continue from one to the next."""
     starts = np.cumsum([0, *lengths])
     return [episode(int(start), length, is_last=is_last) for start, length in zip(starts, lengths, strict=False)]
 
@@ -246,7 +246,7 @@ def test_boundaries_of_episodes_without_flags() -> None:
 
 
 def test_flag_in_the_middle_ends_an_episode() -> None:
-    """One dataset of steps may hold several episodes."""
+    """One dataset of steps may contain several episodes."""
     steps = {"x": np.arange(5), "is_last": [False, True, False, False, True]}
     pairs = pattern_map_from_transform(dataset_of([steps]), lambda step: step["x"][-2:])
     assert as_lists(pairs) == [[0, 1], [2, 3], [3, 4]]
@@ -261,7 +261,7 @@ def test_end_is_where_the_flag_is() -> None:
 
 
 def test_each_config_waits_for_its_own_steps_only() -> None:
-    """A long pattern before a short one does not hold it up: the short one fills in at the start of an episode."""
+    """A long pattern does not delay a short one after it, which also gives elements at the start of an episode."""
     x = REFERENCE["observation"]["x"]
     configs = [create_config(x[-3]), create_config(x[-1], conditions=[Condition.step_index() < 2])]
     assert as_lists(pattern_map(dataset_of([episode(0, 4)]), configs)) == [0, 1, 0, 1]
@@ -382,7 +382,7 @@ def test_pattern_of_other_steps_is_refused() -> None:
     ids=["vector", "text"],
 )
 def test_condition_on_what_is_no_number_is_refused(condition: Condition, place: str) -> None:
-    """The error names the field and what it holds."""
+    """The error names the field and its type."""
     with pytest.raises(TypeError, match=rf"expected a scalar number .* but step\[.*{place}\] is TensorSpec"):
         pattern_map(EPISODES, [create_config(REFERENCE["flag"][-1], conditions=[condition])])
 

@@ -37,7 +37,7 @@ def test_frames_of_atari(size: tuple[int, int]) -> None:
 
 
 def test_no_images_give_no_images() -> None:
-    """Of the size that was asked for."""
+    """Of the requested size."""
     assert resize_area(tf.zeros([0, 210, 160], tf.uint8), 84, 84).shape == (0, 84, 84)
 
 

@@ -48,7 +48,7 @@ def expected_returns_to_go(steps: Steps, gamma: float) -> np.ndarray:
 
 @given(episode_steps(min_length=0), gammas)
 def test_returns_equal_loop(steps: Steps, gamma: float) -> None:
-    """Undefined rewards do not count, and after a gap the environment's time has gone on."""
+    """Undefined rewards do not count, and the time in a gap counts for the discount."""
     actual = returns(to_tensors(steps), gamma)
     np.testing.assert_allclose(actual, expected_return(steps, gamma), rtol=1e-6, atol=1e-6)
     assert actual.dtype == tf.float32

@@ -44,7 +44,7 @@ def test_numbers_of_any_integer_dtype(dtype: type[np.integer]) -> None:
 
 
 def test_defined_fields() -> None:
-    """Each field is defined where its part of the data model says so."""
+    """Each field is defined where the data model specifies it."""
     steps = to_tensors(make_steps(3, final_observation=False))
     defined = {field: is_defined(steps, field).numpy().tolist() for field in ("observation", "reward", "is_last")}
     assert defined == {"observation": [True, True, False], "reward": [True, True, False], "is_last": [True] * 3}

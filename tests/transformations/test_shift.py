@@ -12,7 +12,7 @@ from rlds_kit.transformations import BATCH_AUTO_TUNE, shift_keys
 
 
 def steps_of(count: int) -> dict[str, Any]:
-    """Steps whose every value tells its step."""
+    """Steps in which every value identifies the step."""
     numbers = np.arange(count)
     return {"observation": {"a": numbers, "b": (numbers[:, None] * [1, 10],)}, "action": numbers, "reward": numbers / 2}
 

@@ -27,7 +27,7 @@ def of_ids(values: Any) -> tf.data.Dataset:
 @settings(max_examples=15)
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=30), st.integers(0, 2**63 - 1))
 def test_every_episode_is_where_its_id_says(names: list[str], seed: int) -> None:
-    """In one part, in order, and the same that `part_of` tells without TensorFlow."""
+    """In one part, in order, and the same as with `part_of`, without TensorFlow."""
     names = [name.replace("\ud800", "") for name in names]
     parts = split(of_ids([name.encode() for name in names]), FRACTIONS, seed=seed)
     assert list(parts) == list(FRACTIONS)
@@ -87,7 +87,7 @@ def test_a_missing_key_is_refused() -> None:
 
 @pytest.mark.parametrize("value", [1.5, [1, 2], True])
 def test_a_key_of_another_kind_is_refused(value: Any) -> None:
-    """Text or a whole number tells episodes apart."""
+    """Text or a whole number identifies episodes."""
     with pytest.raises(TypeError, match="expected a scalar of text or whole numbers in 'episode_id'"):
         split(tf.data.Dataset.from_tensors({"episode_id": value}), FRACTIONS)
 

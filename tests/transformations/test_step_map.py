@@ -48,7 +48,7 @@ FUNCTIONS = pytest.mark.parametrize("function", [changes, another_structure, bra
 
 
 def as_lists(elements: tf.data.Dataset) -> list[Any]:
-    """What a dataset holds, comparable."""
+    """The content of a dataset, comparable."""
     return [tf.nest.map_structure(lambda value: np.asarray(value).tolist(), element) for element in elements]
 
 

@@ -66,7 +66,7 @@ def test_long_sums_of_float32_lose_nothing() -> None:
 
 
 def test_last_reward_is_masked_by_the_function() -> None:
-    """The sum takes what it is given; the undefined reward is left out as the documentation shows."""
+    """The sum includes every given value; the undefined reward is left out as the documentation shows."""
     steps = tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0, 99.0], "is_last": [False, False, True]})
     assert sum_dataset(steps, lambda step: step["reward"]) == 102
     assert sum_dataset(steps, lambda step: tf.where(step["is_last"], 0.0, step["reward"])) == 3

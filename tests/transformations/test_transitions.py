@@ -140,7 +140,7 @@ def test_missing_final_observation_of_a_truncated_episode() -> None:
 
 
 def test_missing_final_observation_of_a_terminated_episode() -> None:
-    """The last transition is kept, for no value of its next observation is needed."""
+    """The last transition remains, because no value of its next observation is needed."""
     steps = make_steps(3, end="terminated", final_observation=False)
     actual = transitions(to_tensors(steps))
     assert actual["next_observation_valid"].numpy().tolist() == [True, False]

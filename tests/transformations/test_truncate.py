@@ -78,7 +78,7 @@ def test_condition_of_several_fields() -> None:
 
 
 def test_keeping_the_reward_of_the_step() -> None:
-    """A condition that is met a step later keeps the reward of the step that met it."""
+    """A condition that is met one step later preserves the reward of the step that met it."""
     steps = to_tensors(make_steps(4) | {"reward": np.array([1, 9, 1, 0], np.float32)})
     assert returns(truncate(steps, lambda dense: dense["reward"] > 5)) == 1
     later = truncate(steps, lambda dense: tf.concat([[False], dense["reward"][:-1] > 5], 0))
@@ -109,7 +109,7 @@ def test_nested_field_as_condition() -> None:
 
 
 def test_condition_of_another_length() -> None:
-    """One bool too few is an error, also where only running the graph can tell."""
+    """One bool too few is an error, also if that is only known when the graph runs."""
     episodes = to_dense_episodes([make_steps(5), make_steps(3)])
     short = episodes.map(lambda dense: truncate(dense, lambda dense: dense["reward"][1:] > 0))
     with pytest.raises(tf.errors.InvalidArgumentError, match="expected a condition that gives one bool for each step"):

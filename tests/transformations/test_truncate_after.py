@@ -12,7 +12,7 @@ from rlds_kit.transformations import truncate_after_condition
 @given(st.lists(st.booleans(), max_size=8))
 @settings(max_examples=25)
 def test_steps_up_to_the_first_that_satisfies(flags: list[bool]) -> None:
-    """It is included; without one, everything is kept."""
+    """It is included; without one, all steps are returned."""
     steps = tf.data.Dataset.from_tensor_slices({"n": tf.range(len(flags)), "stop": tf.constant(flags, tf.bool)})
     found = [int(step["n"]) for step in truncate_after_condition(steps, lambda step: step["stop"])]
     assert found == list(range(flags.index(True) + 1 if True in flags else len(flags)))

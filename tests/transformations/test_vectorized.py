@@ -72,7 +72,7 @@ def test_vectorizable_functions() -> None:
 
 @pytest.mark.parametrize("function", [texts, shapes, prefixes, in_python, datasets])
 def test_other_functions(function: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:
-    """What it cannot vectorize is found out quietly, before any data is read."""
+    """Functions that cannot be vectorized are detected without log messages, before any data are read."""
     with caplog.at_level(logging.DEBUG):
         assert vectorize(function, STEPS.element_spec) is None
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
@@ -106,7 +106,7 @@ def test_logger_is_left_as_it_was() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 10, -1])
 @pytest.mark.parametrize("function", [branches, loops, texts])
 def test_summary_of_batches(function: Callable[[Any], Any], size: int) -> None:
-    """Batches of results hold all of them in order, whatever their size."""
+    """Batches of results have all of them in order, for any size."""
     batches = map_in_batches(STEPS, function, lambda batch: {"results": batch}, size)
     found = tf.nest.map_structure(lambda *parts: tf.concat(parts, 0), *(batch["results"] for batch in batches))
     tf.nest.map_structure(np.testing.assert_array_equal, found, next(iter(STEPS.map(function).batch(9))))
@@ -116,7 +116,7 @@ def test_large_results_make_small_batches() -> None:
     """Where results are larger than steps, as decoded images are, they count."""
 
     def decoded(step: Any) -> tf.Tensor:
-        text = tf.strings.length(step["name"])  # keeps it from being vectorized
+        text = tf.strings.length(step["name"])  # prevents vectorization
         return tf.ensure_shape(tf.fill([150_000], tf.cast(text, tf.uint8)), [150_000])
 
     assert [len(batch) for batch in map_in_batches(STEPS, decoded, lambda batch: batch, -1)] == [1, 1, 1, 1]

@@ -43,7 +43,7 @@ def defined(steps: Steps, field: str) -> np.ndarray:
 
 
 def rows_of(value: Any, rows: np.ndarray, mask: np.ndarray, pad: Pad) -> Any:
-    """The rows of every array of a nest, with zeros where they are masked, if so asked."""
+    """The rows of every array of a nest, with zeros where they are masked, if requested."""
 
     def take(leaf: np.ndarray) -> np.ndarray:
         taken_rows = leaf[rows]

@@ -1,4 +1,4 @@
-"""Atari games played by programs, recorded on the spot from the Arcade Learning Environment."""
+"""Atari games played by programs, recorded locally with the Arcade Learning Environment."""
 
 from rlds_kit.tfds_builders.atari_agents.atari_agents_dataset_builder import AtariAgentsConfig
 from rlds_kit.tfds_builders.atari_agents.cross_entropy import Generation, Search

@@ -14,10 +14,10 @@ FIELDS = ("observation", "action", "reward", "discount", "ram", "lives")
 
 @dataclasses.dataclass(eq=False, kw_only=True)
 class AtariAgentsConfig(DirectoryConfig):
-    """What is recorded. Another one than the configs that there are needs a name of its own.
+    """A config of recordings. A config besides the existing ones needs a new name.
 
     Attributes:
-      season: game, episodes of each policy, steps of an episode at most, and seed.
+      season: game, episodes of each policy, maximum steps of an episode, and seed.
 
     >>> AtariAgentsConfig(name="pong_seed_7", season=Season("pong", episodes=10, max_steps=1000, seed=7)).fields[0]
     'observation'
@@ -41,7 +41,7 @@ def _large(game: str) -> AtariAgentsConfig:
 
 
 class Builder(DirectoryBuilder):
-    """Atari games played by programs: at random, by rules, and by policies that were learned."""
+    """Atari games played by programs: at random, by rules, and by learned policies."""
 
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "104 games; learned policies for those that have a checkpoint."}  # noqa: RUF012  TFDS's

@@ -1,7 +1,7 @@
-"""The cross-entropy method: searches parameters by what they achieve, without a gradient.
+"""The cross-entropy method: searches for parameters with a high score, without gradients.
 
 Every generation draws parameters from a normal distribution with independent components, and fits the distribution to
-the best of them. Noise that fades is added to the variance, so that it does not collapse early (Szita and Lorincz,
+the best of them. Decreasing noise is added to the variance, so that it does not collapse early (Szita and Lorincz,
 Learning Tetris Using the Noisy Cross-Entropy Method, Neural Computation 18, 2006, section 3.3).
 """
 
@@ -16,13 +16,13 @@ Parameters = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Search:
-    """How to search.
+    """The settings of a search.
 
     Attributes:
       population: parameters that are tried in a generation.
-      elite: how many of them, the best, the next generation is drawn around.
-      generations: after which the search ends.
-      noise: added to the standard deviation at first; it fades to nothing over the generations.
+      elite: number of the best ones, to which the next distribution is fitted.
+      generations: number of generations.
+      noise: added to the standard deviation at first; it decreases to zero over the generations.
     """
 
     population: int = 40
@@ -33,7 +33,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Generation:
-    """What one generation found: its number, the mean of its elite, and the scores of all that it tried, `[P]`."""
+    """The result of one generation: its number, the mean of its elite, and the scores of all its parameters, `[P]`."""
 
     number: int
     mean: Parameters
@@ -48,8 +48,8 @@ def generations(
     Args:
       score: takes parameters `[size]` and the number of the generation.
       size: of the parameters.
-      search: how.
-      rng: the source of chance.
+      search: the settings.
+      rng: the random number generator.
 
     Yields:
       Each generation; the mean of the last one is the result.

@@ -1,4 +1,4 @@
-"""What a policy achieves in a game."""
+"""Evaluates a policy in a game."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,11 +12,11 @@ from rlds_kit.tfds_builders.atari_agents.policy import Policy
 
 
 def returns(game: str, policy: Policy, seeds: Iterable[int], max_steps: int | None = None) -> npt.NDArray[np.float64]:
-    """Plays an episode for each seed, which decides about the game's chance and the policy's.
+    """Plays an episode for each seed, which determines the random numbers of the game and of the policy.
 
     Args:
       game: one of `GAMES`.
-      policy: plays.
+      policy: to evaluate.
       seeds: of the episodes.
       max_steps: after which an episode is truncated.
 

@@ -34,11 +34,11 @@ def env_id(game: str) -> str:
 
 
 def make_env(game: str, max_steps: int | None = None, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-    """Makes a game's environment, as version 5 defines it: four frames a step, and actions that stick now and then.
+    """Makes a game's environment, as version 5 defines it: four frames per step, and sticky actions.
 
     Args:
       game: one of `GAMES`.
-      max_steps: after which an episode is truncated; None leaves the game's own 108,000 frames.
+      max_steps: after which an episode is truncated; None: the default limit of 108,000 frames.
       **kwargs: of the environment, for instance `obs_type="ram"`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A learned policy that is small enough to commit: one score for each action, linear in the bytes of memory."""
+"""A learned policy that is small enough for the repository: one score per action, linear in the bytes of memory."""
 
 import io
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _CHECKPOINTS = resources.files("rlds_kit.tfds_builders.atari_agents") / "checkpo
 
 @dataclass(frozen=True)
 class Features:
-    """Bytes of memory that change in a game, each scaled by how it varies there.
+    """Bytes of memory that change in a game, each normalised by its mean and standard deviation.
 
     Attributes:
       places: `[F]` int64, which of the 128 bytes.
@@ -32,7 +32,7 @@ class Features:
 
     @classmethod
     def of(cls, memories: npt.NDArray[np.uint8]) -> Self:
-        """Chooses and scales the bytes by what was seen of a game, `[T, 128]`.
+        """Selects and normalises the bytes from memory states of a game, `[T, 128]`.
 
         >>> Features.of(np.array([[1, 7], [3, 7]], np.uint8)).places
         array([0])
@@ -46,14 +46,14 @@ class Features:
         return len(self.places) + 1
 
     def __call__(self, ram: Ram) -> Floats:
-        """`[F + 1]`, the last of them one."""
+        """`[F + 1]`, the last of which is 1."""
         values: Floats = np.append((ram[self.places] - self.mean) / self.scale, np.float32(1))
         return values
 
 
 @dataclass(frozen=True)
 class LinearPolicy:
-    """Plays the action whose score is highest.
+    """Plays the action with the highest score.
 
     Attributes:
       features: of the memory.
@@ -79,7 +79,7 @@ class LinearPolicy:
 
 
 def checkpoint(game: str) -> LinearPolicy | None:
-    """The policy that was learned for a game; None: there is none.
+    """The learned policy of a game; None if there is none.
 
     >>> checkpoint("freeway").weights.shape[0]
     3

@@ -1,4 +1,4 @@
-"""What a player is: from the console's memory to an action."""
+"""Policies: functions from the console's memory to an action."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -30,7 +30,7 @@ def random(actions: int, rng: np.random.Generator) -> Act:
 
 
 def sticky(actions: int, rng: np.random.Generator) -> Act:
-    """Repeats an action ten times on average before it draws another, so that it gets farther than `random` does.
+    """Repeats an action ten times on average before the next random one, which explores more than `random`.
 
     >>> act = sticky(18, np.random.default_rng(0))
     >>> [act(np.zeros(128, np.uint8)) for _ in range(5)]

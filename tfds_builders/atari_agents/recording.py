@@ -21,7 +21,7 @@ METADATA = ("policy", "score", "seed")
 
 
 def policies(game: str) -> dict[str, Policy]:
-    """Who plays a game, by name: "random" and "sticky" play every game, "scripted" and "learned" some.
+    """The policies of a game by name: "random" and "sticky" for every game, "scripted" and "learned" for some.
 
     >>> sorted(policies("breakout"))[-2:]
     ['scripted', 'sticky']
@@ -37,13 +37,13 @@ def policies(game: str) -> dict[str, Policy]:
 
 @dataclass(frozen=True)
 class Season:
-    """What is recorded of a game.
+    """The settings of the recordings of a game.
 
     Attributes:
       game: one of `GAMES`.
       episodes: of each policy.
-      max_steps: after which an episode is truncated; None leaves the game's own 108,000 frames.
-      seed: of the first episode; those after it count up.
+      max_steps: after which an episode is truncated; None: the default limit of 108,000 frames.
+      seed: of the first episode; each later one has the next number.
     """
 
     game: str
@@ -53,14 +53,15 @@ class Season:
 
 
 def record(season: Season, directory: str | os.PathLike[str]) -> None:
-    """Records a season. The same one has the same content, wherever the same version of ALE plays it.
+    """Records a season. With the same version of ALE, the content is the same on every machine.
 
     Observations are the screens, uint8 `[H, W, 3]`. Fields beside them are `ram`, uint8 `[128]`, and `lives`. Metadata
-    of an episode are `policy`, `score` (the sum of its rewards) and `seed`, which decides about game and policy.
+    of an episode are `policy`, `score` (the sum of its rewards) and `seed`, which determines the random numbers of game
+    and policy.
 
     Args:
-      season: what.
-      directory: of the dataset; made if it is not there.
+      season: to record.
+      directory: of the dataset; created if it does not exist.
 
     Raises:
       ValueError: there is no such game.
@@ -85,14 +86,14 @@ def record(season: Season, directory: str | os.PathLike[str]) -> None:
 
 
 def memory(time_step: object, action: object, env: Any) -> dict[str, Any]:
-    """What the console's memory holds after a step: fields of the step."""
+    """The content of the console's memory after a step, as fields of the step."""
     del time_step, action
     ale = env.unwrapped.ale
     return {"ram": ale.getRAM(), "lives": np.int64(ale.lives())}
 
 
 class _Log:
-    """Metadata of the episode that is played."""
+    """Metadata of the current episode."""
 
     def begin(self, name: str, seed: int) -> None:
         self._about: dict[str, Any] = {"policy": name, "seed": seed}

@@ -1,4 +1,4 @@
-"""Rules that a person wrote for a few games. Where in memory a game keeps its objects was found by watching it."""
+"""Hand-written rules for a few games. The memory addresses of objects were found by observing the games."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -9,7 +9,7 @@ from rlds_kit.tfds_builders.atari_agents.policy import Act, Policy, Ram
 
 
 def _follow_ball_in_breakout(ram: Ram) -> int:
-    """Keeps the paddle below the ball, and fires where there is none."""
+    """Moves the paddle below the ball, and fires if there is no ball."""
     ball_x, ball_y, paddle_x = int(ram[99]), int(ram[101]), int(ram[72])
     noop, fire, right, left = range(4)
     if ball_y == 0:
@@ -18,7 +18,7 @@ def _follow_ball_in_breakout(ram: Ram) -> int:
 
 
 def _follow_ball_in_pong(ram: Ram) -> int:
-    """Keeps the racket at the height of the ball."""
+    """Moves the racket to the height of the ball."""
     ball_y, racket_y = int(ram[54]), int(ram[51])
     noop, _, up, down = range(4)
     return noop if not ball_y or abs(ball_y - racket_y) < 4 else down if ball_y > racket_y else up

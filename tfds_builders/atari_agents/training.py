@@ -1,4 +1,4 @@
-"""Trains a policy for a game, of which nothing is known but what ALE says: 128 bytes of memory, actions, rewards."""
+"""Trains a policy for a game from the data of ALE alone: 128 bytes of memory, actions, rewards."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,12 +17,12 @@ _FEATURE_STEPS = 3_000
 
 @dataclass(frozen=True)
 class Training:
-    """How to train for a game.
+    """The settings of a training.
 
     Attributes:
-      search: how parameters are searched.
+      search: the settings of the search.
       steps: after which an episode of training ends.
-      episodes: that each of the parameters plays in a generation, all of them the same ones.
+      episodes: number of episodes for each parameter vector of a generation, with the same seeds for all.
     """
 
     search: Search = field(default_factory=Search)
@@ -44,8 +44,8 @@ def train_policy(game: str, training: Training, seed: int = 0, report: Any = Non
 
     Args:
       game: one of `GAMES`.
-      training: how.
-      seed: of everything.
+      training: the settings.
+      seed: of all random numbers.
       report: called with every `Generation`.
     """
     env = make_env(game, training.steps, obs_type="ram")
@@ -69,7 +69,7 @@ def train_policy(game: str, training: Training, seed: int = 0, report: Any = Non
 
 
 def _seen(env: gymnasium.Env[Any, Any], actions: int, seed: int) -> npt.NDArray[np.uint8]:
-    """`[T, 128]`, the memory while chance plays."""
+    """`[T, 128]`, the memory during random play."""
     act = policy.random(actions, np.random.default_rng(seed))
     seen = []
     ram, _ = env.reset(seed=seed)

@@ -19,17 +19,17 @@ CROWDPLAY_URL = "http://crowdplay-atari.s3-website-us-east-1.amazonaws.com/data-
 
 @dataclasses.dataclass(eq=False, kw_only=True)
 class AtariHumanConfig(DirectoryConfig):
-    """Whose play is read. Another one than the configs that there are needs a name of its own.
+    """A config of recordings of people. A config besides the existing ones needs a new name.
 
     Attributes:
-      source: where the episodes are.
+      source: of the episodes.
     """
 
     source: HumanSource
 
 
 def crowdplay_config(name: str, source: CrowdPlay, description: str = "") -> AtariHumanConfig:
-    """A config of episodes of CrowdPlay, perhaps of some tasks and channels only.
+    """A config of episodes of CrowdPlay, optionally of some tasks and channels only.
 
     >>> crowdplay_config("left_by_email", CrowdPlay("riverraid", tasks=("left",), channels=("email",))).name
     'left_by_email'
@@ -68,5 +68,5 @@ class Builder(DirectoryBuilder):
     """
 
     def make_episodes(self, directory: Path, downloads: Any) -> None:
-        """Brings the episodes of the config's source."""
+        """Copies or converts the episodes of the config's source."""
         self.builder_config.source.bring(Path(downloads.manual_dir), directory / TRAIN)

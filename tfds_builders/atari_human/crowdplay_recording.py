@@ -1,4 +1,4 @@
-"""Writes episodes of the CrowdPlay Atari dataset into our format, and proves that nothing changed on the way."""
+"""Converts episodes of the CrowdPlay Atari dataset to our format, and proves that no value changed."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -21,24 +21,24 @@ PERSON: Final = 1
 
 
 def record(episodes: Iterable[Played], directory: str | os.PathLike[str], about: Mapping[str, str]) -> int:
-    """Records episodes; each becomes one for every agent that a person played, at least for a while.
+    """Records episodes; each becomes one for every agent that a person played at least part of the time.
 
     A step has the screen before the action; `next_ram`, the memory after it; `user_type`; and two counts of frames,
-    `step_iter` and `action_step_iter`, whose difference is how late the action was. The last step is one more than
-    there are actions: nothing of it is defined, for CrowdPlay does not have the last screen. A game that was left
-    before it was over ends as INTERRUPTED.
+    `step_iter` and `action_step_iter`, whose difference is the delay of the action. There is one step more than
+    actions, and nothing is defined in the last one, because CrowdPlay lacks the last screen. A game that the players
+    left before its end is INTERRUPTED.
 
     Args:
       episodes: of one game.
-      directory: of the dataset; made if it is not there.
+      directory: of the dataset; created if it does not exist.
       about: name, description, citation and licence.
 
     Returns:
-      How many episodes were recorded.
+      The number of recorded episodes.
 
     Raises:
       FormatError: a trajectory is not of CrowdPlay's form, or has no player.
-      ProofError: what was read back is not what was given.
+      ProofError: the recorded values differ from the given ones.
     """
     given: dict[tuple[str, str], bytes] = {}
     writer: EpisodeWriter | None = None
@@ -65,14 +65,14 @@ def record(episodes: Iterable[Played], directory: str | os.PathLike[str], about:
 
 
 def prove(given: Mapping[tuple[str, str], bytes], directory: str | os.PathLike[str]) -> None:
-    """Reads everything back and compares it with what was given.
+    """Reads everything back and compares it with the given values.
 
     Args:
       given: digests by CrowdPlay's id of the episode, and agent.
       directory: of the dataset.
 
     Raises:
-      ProofError: an episode is missing, differs, or is there twice.
+      ProofError: an episode is missing, different or duplicate.
     """
     left = dict(given)
     for episode in DatasetReader(Path(directory)):

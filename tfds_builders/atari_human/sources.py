@@ -1,4 +1,4 @@
-"""Where human play comes from: recordings in our own format, or the CrowdPlay Atari dataset."""
+"""Sources of human play: recordings in our own format, or the CrowdPlay Atari dataset."""
 
 import shutil
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ CROWDPLAY: Final = "crowdplay_atari-v0"
 
 
 class HumanSource(Protocol):
-    """Brings the episodes of a config to where they are read."""
+    """Copies or converts the episodes of a config."""
 
     def bring(self, manual: Path, directory: Path) -> None:
         """Makes a dataset.
 
         Args:
           manual: TFDS's manual directory.
-          directory: of the dataset; not there yet.
+          directory: of the dataset; does not exist yet.
         """
 
 
@@ -44,12 +44,12 @@ class Recordings:
     game: str
 
     def bring(self, manual: Path, directory: Path) -> None:
-        """Links the files, which are never changed, or copies them where the disk is another one.
+        """Links the files, which are never changed, or copies them to another disk.
 
         Raises:
           NotADatasetError: there are none.
           DamagedError: a shard is damaged or missing, so that episodes may be, too.
-          ProofError: what arrived is not what was there.
+          ProofError: the copy differs from the original.
         """
         source = manual / RECORDINGS / self.game
         if not source.is_dir() or not directories.is_dataset(source):
@@ -84,12 +84,12 @@ class CrowdPlay:
     channels: Sequence[str] = ()
 
     def bring(self, manual: Path, directory: Path) -> None:
-        """Converts the trajectories, once, and compares what was written with what there was.
+        """Converts the trajectories once, and compares the result with the source.
 
         Raises:
-          NotADatasetError: CrowdPlay's dataset is not there.
+          NotADatasetError: CrowdPlay's dataset is missing.
           FormatError: it is not of CrowdPlay's form, or has no such episodes.
-          ProofError: what was read back is not what was there.
+          ProofError: the converted values differ from the source.
         """
         episodes = read_episodes(manual / CROWDPLAY, games=[self.game], tasks=self.tasks, channels=self.channels)
         about = {"name": f"atari_human/{self.game}_crowdplay", "description": f"{self.game}, from CrowdPlay Atari v0"}

@@ -37,7 +37,7 @@ class Report:
     Attributes:
       destination: of the build.
       format: of its shards.
-      episodes: that it has.
+      episodes: number of episodes.
       steps: of all of them.
       size: of all shards, in bytes.
       shards: one for each file, in order.
@@ -54,7 +54,7 @@ class Report:
 def convert_shards(  # noqa: PLR0913  the arguments of a plan, and those of its execution
     source: str | os.PathLike[str] | Dataset,
     destination: str | os.PathLike[str],
-    format: Format,  # noqa: A002  the word a user knows
+    format: Format,  # noqa: A002  the word that users know
     *,
     executor: AbstractContextManager[Run] | None = None,
     shards: int | None = None,
@@ -64,7 +64,7 @@ def convert_shards(  # noqa: PLR0913  the arguments of a plan, and those of its 
     last_step: LastStep = "zeros",
     progress: Progress | None = None,
 ) -> Report:
-    """Builds a dataset shard by shard; every executor writes the same bytes.
+    """Builds a dataset shard by shard; all executors write the same bytes.
 
     Counts and digests of all episodes are compared after writing. Until then the build is in a directory beside the
     destination, whose name ends in ".building"; after an interruption the same call continues it.
@@ -85,7 +85,7 @@ def convert_shards(  # noqa: PLR0913  the arguments of a plan, and those of its 
       ValueError: an argument is out of range.
       NotADatasetError: there is no dataset at `source`.
       DatasetExistsError: `destination` exists and is not an empty directory.
-      BuildError: the source is damaged, a worker died, what was written differs from the source, or another process is
+      BuildError: the source is damaged, a worker died, a written episode differs from the source, or another process is
         building at the same destination.
       SpecError: TFDS has no feature for a field.
       OSError: a file cannot be read or written.
@@ -131,7 +131,7 @@ def _alone(building: Path) -> Iterator[None]:
                     f"{building}: this file system has no locks (flock), so that another process could "
                     "change the build; build on a local disk, and copy the result"
                 )
-            if path.exists():  # else another process has just finished the build, and its file is gone
+            if path.exists():  # else another process has just finished the build and removed the file
                 yield
                 return
     raise BuildError(f"{building}: another process is building here; wait for it, or build at another destination")

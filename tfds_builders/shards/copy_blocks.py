@@ -19,7 +19,7 @@ def write(spec: ShardSpec, path: Path) -> tuple[EpisodeInfo, ...]:
     """Writes the shard to `path`; one block is in memory at a time.
 
     Returns:
-      The written episodes, with the digests that the source has stored.
+      The written episodes, with their digests from the source.
 
     Raises:
       BuildError: the source has changed.
@@ -56,7 +56,7 @@ def read_back(spec: ShardSpec) -> Iterator[EpisodeInfo]:
     """Decodes the episodes of the finished shard and computes their digests.
 
     Raises:
-      DamagedError: some of it is damaged.
+      DamagedError: the shard is damaged.
     """
     file = ShardFile(spec.path)
     found = contents(file)

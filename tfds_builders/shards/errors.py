@@ -4,4 +4,4 @@ from rlds_kit.base.errors import RldsKitError
 
 
 class BuildError(RldsKitError, RuntimeError):
-    """A shard could not be written, or does not hold what its source does; the message names shard and episode."""
+    """A shard could not be written, or its content differs from the source; the message names shard and episode."""

@@ -24,15 +24,15 @@ from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, ShardSpec
 
 
 def features_of(spec: ShardSpec) -> Any:  # tfds.features.FeaturesDict
-    """The features that the plan decided on."""
+    """The features from the plan."""
     return tfds.features.FeatureConnector.from_json(json.loads(spec.features))
 
 
 def values_digest(made: dict[str, Any], features: Any) -> bytes:
-    """16 bytes over every value that TFDS holds of an episode, with its dtype and shape.
+    """The digest, 16 bytes, of every value that TFDS stores of an episode, with its dtype and shape.
 
-    The content digest of our own format also covers what TFDS has no room for (exact Python types, masks), so it cannot
-    be computed again from TFDS's files. This one can: once from what the source gave, once from what was read back.
+    The content digest of our own format also covers data that TFDS cannot store (exact Python types, masks), so it
+    cannot be computed from TFDS's files. This digest can be computed from the source and from TFDS's files.
     """
     found = sorted(example_digests(made, features).items())
     return xxhash.xxh3_128_digest(b"".join(repr(path).encode() + digest for path, digest in found))
@@ -45,15 +45,15 @@ Write = Callable[[bytes], None]
 
 
 def write(spec: ShardSpec, path: Path) -> tuple[EpisodeInfo, ...]:
-    """Writes the shard to `path`; one episode is in memory at a time, several times over while it is encoded.
+    """Writes the shard to `path`; one episode is in memory at a time, in several copies while it is encoded.
 
     Returns:
-      What was written, with digests of the values that the source gave.
+      The written episodes, with digests of the values of the source.
 
     Raises:
       BuildError: the source has changed, or a shard of it is damaged.
       DamagedError: a step is damaged.
-      SpecError: a value is not what its feature holds.
+      SpecError: a value does not fit its feature.
     """
     features = features_of(spec)
     infos = []
@@ -66,14 +66,14 @@ def write(spec: ShardSpec, path: Path) -> tuple[EpisodeInfo, ...]:
 
 
 def _serialized(made: dict[str, Any], features: Any) -> bytes:
-    """The bytes of an example, in the one order that every process gives them."""
+    """The bytes of an example, in an order that is the same in every process."""
     data = features.serialize_example(made)
     ordered: bytes = tf.train.Example.FromString(data).SerializeToString(deterministic=True)
     return ordered
 
 
 def _episodes(spec: ShardSpec) -> Iterator[Episode]:
-    """The episodes in the order of the spec, each checked to be the one that was planned."""
+    """The episodes in the order of the spec; checks that each is the planned one."""
     sources = SourceShards(spec.source)
     for ref in spec.episodes:
         entry = sources.entry(ref)
@@ -106,10 +106,10 @@ _WRITERS: Final[dict[str, Callable[[Path], AbstractContextManager[Write]]]] = {
 
 
 def read_back(spec: ShardSpec) -> Iterator[EpisodeInfo]:
-    """What the finished shard holds, every value decoded and digested.
+    """The episodes in the finished shard, with digests of their decoded values.
 
     Raises:
-      DamagedError: something of it is damaged.
+      DamagedError: it is damaged.
     """
     features = features_of(spec)
     for number, record in enumerate(_READERS[spec.format](spec.path)):
@@ -119,7 +119,7 @@ def read_back(spec: ShardSpec) -> Iterator[EpisodeInfo]:
             digest = values_digest({**episode, STEPS: map(_as_rows, steps)}, features)
         except ImportError:
             raise  # TFDS's message names the library that decodes images
-        except Exception as error:  # of any class: TFDS, protobuf, zlib and PNG have their own
+        except Exception as error:  # of any class: TFDS, protobuf, zlib and PNG raise their own
             raise DamagedError(f"{spec.path}: record {number} cannot be decoded: {error}") from error
         yield EpisodeInfo(uuid.UUID(episode[EPISODE_ID].decode()), len(steps), digest)
 
@@ -135,7 +135,7 @@ def _array_records(path: Path) -> Iterator[bytes]:
     try:
         reader = ArrayRecordReader(str(path))
         count = reader.num_records()
-    except Exception as error:  # a class of pybind11's choice
+    except Exception as error:  # the class depends on pybind11
         raise DamagedError(f"{path}: the file is no ArrayRecord file: {error}") from error
     for number in range(count):
         try:

@@ -35,7 +35,7 @@ def finish(
 
     Args:
       specs: the plan.
-      infos: what `work` returned for each, in any order.
+      infos: the results of `work`, in any order.
       run: of an executor.
       version: of the dataset, for the formats of TFDS.
 
@@ -68,7 +68,7 @@ def _in_order(specs: Sequence[ShardSpec], infos: Iterable[ShardInfo]) -> tuple[S
 
 
 def _require_counts(spec: ShardSpec, info: ShardInfo) -> None:
-    """Compares what was written with the source as it was when the build was planned."""
+    """Compares the written episodes with the source at the time of the plan."""
     if len(info.episodes) != len(spec.episodes):
         raise BuildError(f"{spec.file}: expected {len(spec.episodes)} episodes, got {len(info.episodes)}")
     for ref, episode in zip(spec.episodes, info.episodes, strict=True):
@@ -99,7 +99,7 @@ def _describe_ours(specs: Sequence[ShardSpec]) -> None:
 
 
 def require_own(specs: Sequence[ShardSpec]) -> None:
-    """Validates that a directory has only files of this plan.
+    """Checks that a directory has only files of this plan.
 
     Raises:
       BuildError: it has others.
@@ -124,7 +124,7 @@ def write_metadata(specs: Sequence[ShardSpec], infos: Sequence[ShardInfo], versi
 
     Args:
       specs: the plan.
-      infos: what was written, in the same order.
+      infos: of the written shards, in the same order.
       version: of the dataset.
     """
     first = specs[0]
@@ -146,7 +146,7 @@ def write_metadata(specs: Sequence[ShardSpec], infos: Sequence[ShardInfo], versi
         features=features_of(first),
         split_infos=[split],
         version=version,
-        check_data=False,  # every episode was read back before this
+        check_data=False,  # every episode has been read back
         description=f"{about.get('description') or f'Episodes of {first.source.name}.'}\n\n{TEXTS[first.last_step]}",
         citation=about.get("citation") or None,
         license=about.get("licence") or None,

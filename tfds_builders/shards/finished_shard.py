@@ -13,7 +13,7 @@ INFO: Final = ".info.json"
 
 
 def remove_temporary(directory: Path) -> None:
-    """Removes the temporary files of killed workers. None may be running."""
+    """Removes the temporary files of killed workers. No worker may be running."""
     for path in directory.glob(f".*{TEMPORARY}"):
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 

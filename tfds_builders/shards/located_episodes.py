@@ -17,13 +17,13 @@ from rlds_kit.tfds_builders.shards.spec import EpisodeRef
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """An episode as a plan sees it.
+    """The data about an episode for a plan.
 
     Attributes:
-      ref: where it comes from.
-      stored_bytes: that it takes there.
-      run: what it shares with the other episodes of its run: spec, metadata and environment of its shard's header.
-      created_unix_ns: when its shard was begun.
+      ref: its source.
+      stored_bytes: its size in the source.
+      run: the data in common with other episodes of its run: spec, metadata and environment of its shard's header.
+      created_unix_ns: creation time of its shard.
     """
 
     ref: EpisodeRef
@@ -65,10 +65,10 @@ def _in_shard(file: ShardFile, shard: ShardContents, wanted: set[bytes]) -> Iter
 
 
 def stored_bytes(shard: ShardContents, size: int) -> dict[bytes, int]:
-    """How many bytes of a shard each episode takes.
+    """The bytes of each episode in a shard.
 
     Args:
-      shard: what is in it.
+      shard: its content.
       size: of the file.
     """
     owners = sorted(
@@ -85,7 +85,7 @@ def stored_bytes(shard: ShardContents, size: int) -> dict[bytes, int]:
 
 
 def decoded_step_bytes(dataset: Dataset) -> int:
-    """About how many bytes a step of the selected fields has in memory."""
+    """The approximate bytes in memory of a step of the selected fields."""
     source = dataset.source()
     names = [name for name in source.fields if name not in FLAGS]
     return max(1, sum(leaf.row_bytes for name in names for leaf in layout(source.spec, name, {})))

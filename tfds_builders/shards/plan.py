@@ -1,4 +1,4 @@
-"""Plans the content of every shard of a build; workers decide nothing."""
+"""Plans the content of every shard of a build, so that the result does not depend on workers."""
 
 import hashlib
 import heapq
@@ -31,10 +31,10 @@ Group = list[tuple[EpisodeRef, int]]
 """Consecutive episodes that may share a shard, each with its weight."""
 
 
-def plan(  # noqa: PLR0913  each is a keyword of its own, and most are left alone
+def plan(  # noqa: PLR0913  independent keyword arguments
     dataset: Dataset,
     destination: str | os.PathLike[str],
-    format: Format,  # noqa: A002  the word a user knows
+    format: Format,  # noqa: A002  the word that users know
     *,
     shards: int | None = None,
     target_bytes: int = TARGET_BYTES,
@@ -47,24 +47,24 @@ def plan(  # noqa: PLR0913  each is a keyword of its own, and most are left alon
 
     Episodes stay in the order of the dataset, or are shuffled by a hash of seed and id. (A builder of TFDS always
     shuffles when it writes, by a hash of each key.) In our own format a shard has the metadata of one run, so the
-    episodes of a run come together, runs in the order in which they first appear.
+    episodes are grouped by run, in the order of the first episode of each run.
 
     Args:
-      dataset: what to build from; views made by `where` and `take` are fine.
+      dataset: the source; may be a view made by `where` or `take`.
       destination: the directory for the shards.
       format: "tfrecord", "array_record" or "riegeli".
-      shards: how many; in our own format there are more if there are more runs.
-      target_bytes: without `shards`, about how many bytes of episodes go into one: as they are stored, for our own
-        format, or as decoded steps, for those of TFDS.
-      shuffle_seed: of the order; None keeps that of the dataset.
-      name: of the dataset, in the names of TFDS's files.
+      shards: number of shards; in our own format at least the number of runs.
+      target_bytes: without `shards`, the approximate bytes of episodes in a shard: stored bytes for our own format,
+        decoded ones for those of TFDS.
+      shuffle_seed: of the order; None: the order of the dataset.
+      name: of the dataset, for the names of TFDS's files.
       features: for the formats of TFDS; by default `episode_features(dataset)`.
       last_step: for the formats of TFDS, as for `Dataset.as_tf_dataset`.
 
     Raises:
       ValueError: an argument is out of range, or fields were selected for our own format, which copies whole episodes.
       BuildError: there are no episodes, or fewer than shards; one is being recorded, or a shard is damaged.
-      SpecError: TFDS has no feature for a field, or an episode has no action to keep or repeat as its last.
+      SpecError: TFDS has no feature for a field, or an episode has no action, which `last_step` requires.
 
     >>> specs = plan(rlds_kit.open("data/pong"), "data/pong-copy", "riegeli", shards=4)  # doctest: +SKIP
     """
@@ -75,7 +75,7 @@ def plan(  # noqa: PLR0913  each is a keyword of its own, and most are left alon
             raise ValueError(f"{argument}: expected a number above 0, got {number}")
     if last_step != "zeros" and format == "riegeli":
         raise ValueError("last_step: expected 'zeros' for our own format, which says of every value if it is defined")
-    with_last_step(dataset.source(), last_step)  # refuses now what a worker would refuse later
+    with_last_step(dataset.source(), last_step)  # raises errors now that a worker would raise later
     found = located(dataset)
     if not found:
         raise BuildError(f"{dataset.path}: expected episodes to build from, there are none")
@@ -112,7 +112,7 @@ def _shuffled(seed: int, episode: uuid.UUID) -> bytes:
 
 
 def _runs(dataset: Dataset, found: Sequence[Located]) -> list[Group]:
-    """The episodes of each run, as heavy as they are stored."""
+    """The episodes of each run, with their stored bytes as weights."""
     if dataset.episodes[0].fields[-len(FLAGS) :] != FLAGS:
         raise ValueError(
             f"{dataset.path}: our own format copies whole episodes, and fields were selected; build from the dataset "
@@ -147,7 +147,7 @@ def _counts(groups: Sequence[Group], shards: int | None, target_bytes: int) -> l
 
 
 def _named(common: ShardSpec, lists: Sequence[Sequence[EpisodeRef]], name: str) -> list[ShardSpec]:
-    """The shards, with names and ids that follow from what they hold."""
+    """The shards, with names and ids that are determined by their content."""
     specs = [replace(common, number=number, episodes=tuple(refs)) for number, refs in enumerate(lists)]
     whole = xxhash.xxh3_128_hexdigest("".join(spec.digest for spec in specs).encode())
     return [replace(spec, file=_file_name(spec, name, whole), shard_id=_id(spec, whole)) for spec in specs]
@@ -166,7 +166,7 @@ def _file_name(spec: ShardSpec, name: str, whole: str) -> str:
 
 
 def cut(weights: Sequence[int], parts: int) -> list[range]:
-    """Cuts a sequence into so many parts of about equal weight, none of them empty.
+    """Divides a sequence into this many parts of about equal weight, none of them empty.
 
     Args:
       weights: of the items, in order.
@@ -192,7 +192,7 @@ def apportion(weights: Sequence[int], limits: Sequence[int], parts: int) -> list
     Args:
       weights: of the groups.
       limits: at least 1 each.
-      parts: in all; there are more if there are more groups, and fewer if the limits allow no more.
+      parts: total number; more if there are more groups, and fewer if the limits require it.
 
     >>> apportion([10, 30, 1], [9, 9, 9], 5)
     [1, 3, 1]
@@ -205,6 +205,6 @@ def apportion(weights: Sequence[int], limits: Sequence[int], parts: int) -> list
         _, group = heapq.heappop(heap)
         given[group] += 1
         left -= 1
-        if given[group] < limits[group]:  # the weight of its parts, if it is given one more
+        if given[group] < limits[group]:  # the weight of each of its parts, if it had one more
             heapq.heappush(heap, (-weights[group] / (given[group] + 1), group))
     return given

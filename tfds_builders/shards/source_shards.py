@@ -42,8 +42,8 @@ class SourceShards:
         """A shard.
 
         Raises:
-          DamagedError: some of it is damaged.
-          FormatError: it is no shard of ours.
+          DamagedError: it is damaged.
+          FormatError: it is not a shard of rlds_kit.
           OSError: it cannot be read.
         """
         found = self._open.pop(name, None) or _opened(self.directory / name)

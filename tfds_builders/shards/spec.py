@@ -1,4 +1,4 @@
-"""The spec of a shard, from which a worker writes it, and the info that the worker returns."""
+"""The spec of a shard, which a worker receives, and the info about the written shard, which it returns."""
 
 import json
 import os
@@ -19,11 +19,11 @@ FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRef:
-    """An episode and where it comes from.
+    """An episode and its source.
 
     Attributes:
       id: of the episode.
-      shard: file name of the source's shard that holds it.
+      shard: file name of the source's shard that contains it.
       steps: number of its steps.
       content_digest: as stored there; empty for an episode without an end.
     """
@@ -94,7 +94,7 @@ class EpisodeInfo:
     Attributes:
       id: of the episode.
       steps: number of steps written.
-      digest: of its content, 16 bytes: the content digest in our own format, and in those of TFDS one of the values
+      digest: of its content, 16 bytes: the content digest in our own format; in those of TFDS, the digest of the values
         that TFDS returns.
     """
 
@@ -110,7 +110,7 @@ def this_worker() -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShardInfo:
-    """A finished shard. Only this travels between processes, never episodes.
+    """A finished shard. Processes exchange only this, never episodes.
 
     Attributes:
       file: its name.

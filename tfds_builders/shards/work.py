@@ -18,7 +18,7 @@ def work(spec: ShardSpec) -> ShardInfo:
     """Writes one complete shard, in constant memory: one block at a time, or one episode in the formats of TFDS.
 
     It is written under a temporary name, made durable and renamed. A finished shard of the same spec, whose bytes have
-    not changed since, is left as it is.
+    not changed since, is reused.
 
     Raises:
       BuildError: the source is damaged or has changed; the message names the shard and the file of the source.
@@ -43,7 +43,7 @@ def check(spec: ShardSpec) -> ShardInfo:
     """Reads a finished shard back and compares every episode with that of the source.
 
     Raises:
-      BuildError: something is missing, damaged or different; the message names the shard and the episode.
+      BuildError: an episode is missing, damaged or different; the message names the shard and the episode.
       OSError: the file cannot be read.
     """
     info = read_info(spec)

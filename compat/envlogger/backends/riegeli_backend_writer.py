@@ -10,15 +10,15 @@ from rlds_kit.logger.schedulers import Scheduler
 
 @dataclass(frozen=True)
 class RiegeliBackendWriter:
-    """Tells an `EnvLogger` where and how to record: a dataset that `Reader` and `rlds_kit.open` read.
+    """The backend of an `EnvLogger` that records a dataset, which `Reader` and `rlds_kit.open` read.
 
     Attributes:
-      data_directory: of the dataset; made if it is not there.
-      max_episodes_per_shard: a shard that has so many takes no new one; None has no limit.
-      writer_options: of EnvLogger's file writer; without a meaning here, where blocks are compressed column by column.
-      flush_scheduler: without a meaning here: all that is older than a second is on disk.
+      data_directory: of the dataset; created if it does not exist.
+      max_episodes_per_shard: a shard with this many episodes gets no new ones; None: no limit.
+      writer_options: of EnvLogger's file writer; ignored, because blocks are compressed column by column here.
+      flush_scheduler: ignored, because all data older than a second are on disk.
       metadata: of the run.
-      scheduler: which steps or episodes to keep; None keeps all.
+      scheduler: selects the steps or episodes to record; None: all.
     """
 
     data_directory: str | os.PathLike[str]

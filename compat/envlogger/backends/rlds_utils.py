@@ -17,12 +17,12 @@ def to_rlds_step(prev_step: StepData, step: StepData | None) -> Step:
     """A step of RLDS from two of dm_env.
 
     Args:
-      prev_step: where the observation was seen.
-      step: what the action led to; None after the last one, whose action, reward and discount are zeros then, of the
-        structure of those before.
+      prev_step: with the observation.
+      step: the result of the action; None for the last step of RLDS, whose action, reward and discount are zeros in the
+        structure of the previous ones.
 
     Raises:
-      ValueError: `step_fn` returned a name that a step has itself.
+      ValueError: `step_fn` returned a reserved name.
     """
     custom = prev_step.custom_data
     fields = dict(custom) if isinstance(custom, Mapping) else {} if custom is None else {"custom_data": custom}

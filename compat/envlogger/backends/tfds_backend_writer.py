@@ -16,7 +16,7 @@ class TFDSBackendWriter:
     """Writes each episode to a dataset of TFDS as it ends, in the form of RLDS.
 
     Args:
-      data_directory: of the dataset; one of the same name that is there is replaced, as EnvLogger does.
+      data_directory: of the dataset; an existing one of the same name is replaced, as in EnvLogger.
       ds_config: the features.
       max_episodes_per_file: in a shard.
       split_name: of the split; None is "train".
@@ -24,7 +24,7 @@ class TFDSBackendWriter:
       metadata: of the run; not stored, as EnvLogger's default.
 
     Raises:
-      ValueError: a name is none of a split.
+      ValueError: a name is not valid for a split.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class TFDSBackendWriter:
         self._metadata: Mapping[str, Any] = {}
 
     def record_step(self, data: StepData, is_new_episode: bool) -> None:
-        """Takes a step; the episode before is written when a new one begins.
+        """Adds a step; the previous episode is written when a new one begins.
 
         Raises:
           ValueError: the episode does not fit the features; the message names the field.

@@ -30,7 +30,7 @@ _HINTS = {
 
 @contextlib.contextmanager
 def on_processes(workers: int | None = None) -> Iterator[Run]:
-    """An executor of so many processes; by default as many as the machine has cores.
+    """An executor with this many processes; by default as many as the machine has cores.
 
     They are spawned when there is work for them: TensorFlow does not survive a fork. So a script that uses this needs
     the usual `if __name__ == "__main__":`.

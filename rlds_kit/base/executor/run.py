@@ -51,7 +51,7 @@ class Run(Protocol):
 
 
 def notify(amount: int) -> None:
-    """Reports, in a task, that so much more of it is done."""
+    """Called by a task: reports that this much more of it is done."""
     receiver = _NOTIFY.get()
     if receiver is not None:
         receiver(amount)

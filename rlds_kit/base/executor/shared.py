@@ -20,14 +20,14 @@ from rlds_kit.base.executor.run import Notify, Outcome, P, R, Run, notifying
 
 @contextlib.contextmanager
 def on_this_and_processes(workers: int, early: int = 0, modules: Sequence[str] = ()) -> Iterator[Run]:
-    """An executor of so many processes, of which this one is the first; what kills it, kills the caller.
+    """An executor with this many processes; the first is the caller's own, so a task that crashes may end the caller.
 
-    The others are as those of `on_processes`.
+    The others work like those of `on_processes`.
 
     Args:
-      workers: processes, this one among them.
-      early: so many of the others start when the context is entered; the rest when there is work for them.
-      modules: that those import at once, because the tasks need them.
+      workers: number of processes, including this one.
+      early: number of the other processes that start when the context is entered; the rest start when there is work.
+      modules: that the early processes import at once, because the tasks need them.
     """
     pool: list[Worker] = []
     try:
@@ -49,7 +49,7 @@ def _run(
     shared: Path | None = None,  # noqa: ARG001  reports come through pipes
     notify: Notify | None = None,
 ) -> Iterator[R]:
-    waiting = iter(list(parts))  # whoever is free takes the next part; taking one is atomic
+    waiting = iter(list(parts))  # any idle process takes the next part; taking one is atomic
     for number in range(min(others, len(parts) - 1)):
         if number == len(pool):
             pool.append(Worker())

@@ -37,18 +37,18 @@ def diff(
 
     Values are compared bit for bit, and Python's numbers, NumPy's scalars and arrays differ. Episodes whose
     content digests are equal are not decoded. Ids, clock times (`time_ns`, unless it is named in `fields`), package
-    versions, how steps are cut into blocks, and the origin that a conversion notes play no part. Views are compared as
-    they are: the episodes that `where`, `take` or `split` chose, the fields that `select` chose. Long episodes are
-    compared a few blocks at a time.
+    versions, how steps are cut into blocks, and the origin that a conversion records are not compared. Views are
+    compared as they are: the episodes that `where`, `take` or `split` chose, the fields that `select` chose. Long
+    episodes are compared a few blocks at a time.
 
     Args:
       a: one dataset.
       b: the other one.
-      fields: to compare, by name or path into a nest, whatever `select` chose; then nothing else of episodes is
-        compared but their length, and neither metadata of the datasets nor layers. None: everything.
+      fields: to compare, by name or path into a nest, also those that `select` left out; then only these and the
+        lengths of episodes are compared, without metadata and layers. None: everything.
       match: which episodes to compare with each other; None: those of the same id if there are any, else those of the
-        same place.
-      limit: how many first differences to list; all are counted.
+        same number.
+      limit: how many of the first differences to list; all are counted.
       progress: gets the bytes of `a`.
 
     Raises:
@@ -112,16 +112,16 @@ class _Sides:
                 progress(size * done // steps, size)
 
     def have_same_digest(self, number_a: int, number_b: int) -> bool:
-        """Whether digests prove that nothing differs; they cover neither clocks nor fields that `select` left out."""
+        """Whether digests prove equality: not where clocks are compared, or the datasets have different selections."""
         if self._a.amended_by or self._b.amended_by:
-            return False  # they are of what was recorded
+            return False  # digests are of the recorded values
         if not self._is_alike or any(is_clock(name) for name in self._names or self._a.selected or ()):
             return False
         digest = self._a.episodes[number_a].content_digest
         return bool(digest) and digest == self._b.episodes[number_b].content_digest
 
     def differences(self, number_a: int, number_b: int) -> Iterator[tuple[int | None, ValueDifference]]:
-        """The differences of two episodes, with their steps."""
+        """The differences of two episodes, those of their steps included."""
         a, b = self._a.episodes[number_a], self._b.episodes[number_b]
         for found in differences(_of_episode(a, self._names), _of_episode(b, self._names)):
             yield None, found
@@ -132,9 +132,9 @@ class _Sides:
 
 
 def _of_episode(episode: Episode, names: tuple[str, ...] | None) -> dict[str, Any]:
-    """What is compared of an episode beside its steps."""
+    """The values of an episode that are compared besides its steps."""
     end = None if episode.end is None else episode.end.name
-    if names is not None:  # the flags of steps follow from length and end
+    if names is not None:  # the flags of steps are determined by length and end
         return {"length": episode.length, **({"end": end} if set(FLAGS) & set(names) else {})}
     return {
         "length": episode.length,

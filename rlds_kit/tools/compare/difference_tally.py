@@ -5,10 +5,10 @@ from rlds_kit.tools.compare.values import Kind, ValueDifference, short
 
 
 class Tally:
-    """Counts differences by field and kind, and keeps the first ones.
+    """Counts differences by field and kind, and stores the first ones.
 
     Args:
-      limit: how many to keep.
+      limit: how many to store.
     """
 
     def __init__(self, limit: int) -> None:
@@ -23,7 +23,7 @@ class Tally:
         episode_b: int | None = None,
         step: int | None = None,
     ) -> None:
-        """Adds a difference and where it is."""
+        """Adds a difference and its place."""
         before = self._fields.get((found.path, found.kind))
         if before is None or len(self._first) < self._limit:
             divergence = Divergence(found.path, found.kind, short(found.a), short(found.b), episode_a, episode_b, step)

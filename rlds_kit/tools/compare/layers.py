@@ -1,4 +1,4 @@
-"""Compares what layers say of the episodes of two datasets."""
+"""Compares the annotations of the episodes of two datasets."""
 
 import uuid
 from collections import Counter
@@ -46,6 +46,6 @@ def _annotations(dataset: Dataset, episode: Episode, name: str) -> Counter[bytes
 
 
 def _contents(annotations: Iterable[Annotation]) -> Iterator[bytes]:
-    """Each without its ids, and without what follows from the episode."""
+    """Each annotation without its ids, and without values that are derived from the episode."""
     for each in annotations:
         yield record_of([replace(each, id=_NO_ID, episode=_NO_ID, digest=b"")])

@@ -1,4 +1,4 @@
-"""Which episode of one dataset is compared with which of the other."""
+"""Pairs the episodes of two datasets that are compared with each other."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
@@ -29,7 +29,7 @@ class Matching:
 
     @property
     def reordered(self) -> int:
-        """Pairs that come before one in B which they follow in A; digests say nothing of an order."""
+        """The number of pairs that come before another one in B and after it in A; 0 for pairs by digest."""
         if self.match == "digest":
             return 0
         last, count = -1, 0
@@ -45,7 +45,7 @@ def pair(a: Dataset, b: Dataset, match: Match | None) -> Matching:
     Args:
       a: one dataset.
       b: the other one.
-      match: how; None: by id if they share any, else by order.
+      match: the way; None: by id if they share any, else by order.
 
     Raises:
       ValueError: there is no such way.
@@ -64,7 +64,7 @@ def pair(a: Dataset, b: Dataset, match: Match | None) -> Matching:
 
 
 def _paired(match: Match, keys_a: Iterable[Hashable], keys_b: Iterable[Hashable]) -> Matching:
-    """Pairs equal keys, the first one with the first one."""
+    """Pairs equal keys in order: the first with the first, the second with the second."""
     numbers = defaultdict[Hashable, list[int]](list)
     keys = list(keys_b)
     for number in reversed(range(len(keys))):

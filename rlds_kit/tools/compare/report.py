@@ -69,7 +69,7 @@ class LayerDifference:
 
     Attributes:
       name: of the layer.
-      only_a: annotations that A alone has; ids play no part, and those that were retracted do not count.
+      only_a: annotations that A alone has; ids are ignored, and retracted annotations do not count.
       only_b: annotations that B alone has.
     """
 
@@ -89,10 +89,10 @@ class Report:
       pairs: episodes that were compared.
       by_digest: of these, those whose content digests are equal: they were not decoded.
       differing: of these, those that differ.
-      only_a: numbers of A's episodes that B has none for.
-      only_b: numbers of B's episodes that A has none for.
+      only_a: numbers of A's episodes without a matching one in B.
+      only_b: numbers of B's episodes without a matching one in A.
       reordered: pairs that come in another order in B; only where episodes are paired by id.
-      fields: every field that differs, in the order in which they were found to.
+      fields: every field that differs, in the order in which the differences were found.
       first: the first differences, in order.
       layers: layers that differ; they are not compared if fields were chosen.
     """

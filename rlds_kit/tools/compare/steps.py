@@ -34,7 +34,7 @@ def stretches(entries: tuple[EpisodeEntry, EpisodeEntry], rows: int) -> Iterator
 def step_differences(
     readers: tuple[EpisodeReader, EpisodeReader], begin: int, end: int, wanted: tuple[Wanted, Wanted]
 ) -> Iterator[tuple[int, ValueDifference]]:
-    """The differences in steps `[begin, end)` of the columns that are wanted of each side, each with its step.
+    """The differences in steps `[begin, end)` of the columns that are selected on each side, each with its step.
 
     Fields whose columns have the same bytes are not compared value by value.
 
@@ -63,7 +63,7 @@ def _by_field(columns: Mapping[str, list[Column]], begin: int, end: int) -> dict
 
 
 def _content(fields: Mapping[str, Gathered], name: str) -> dict[ColumnKey, tuple[bytes, bytes, bytes]]:
-    """Rows, shapes and values of each kind of leaf, however they are cut into blocks."""
+    """Rows, shapes and values of each kind of leaf, independent of the division into blocks."""
     groups: dict[ColumnKey, list[Column]] = {}
     for parts in fields.get(name, {}).values():
         for part in parts:

@@ -14,7 +14,7 @@ Kind: TypeAlias = Literal["missing", "type", "shape", "value"]
 
 
 class _Absent:
-    """Stands for a value that is not there."""
+    """Represents a missing value."""
 
     def __repr__(self) -> str:
         return "absent"
@@ -52,12 +52,12 @@ class ValueDifference:
 def differences(a: object, b: object, path: str = "") -> Iterator[ValueDifference]:
     """The differences between two values: none if type, shape and every bit are the same.
 
-    NaN equals NaN of the same bits, and 0.0 differs from -0.0. The order of a dict's keys plays no part.
+    NaN equals NaN of the same bits, and 0.0 differs from -0.0. The order of a dict's keys is ignored.
 
     Args:
       a: any recordable value, or ABSENT.
       b: another one.
-      path: where they stand.
+      path: of both.
 
     >>> for each in differences({"x": 1, "y": np.array([1, 2])}, {"x": 1, "y": np.array([1, 5])}, "info"):
     ...     print(each.path, each.kind, each.count, each.max_difference)
@@ -91,7 +91,7 @@ def type_text(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"{_dtype_text(value.dtype)} array"
     if isinstance(value, np.str_ | np.bytes_):
-        return type(value).__name__  # their dtypes say how long they are
+        return type(value).__name__  # their dtypes include their lengths
     if isinstance(value, np.generic):
         return f"{_dtype_text(value.dtype)} scalar"
     for kind in (bool, int, float, complex, str, bytes, tuple, list):
@@ -146,7 +146,7 @@ def _of_arrays(a: np.ndarray, b: np.ndarray, one: object, other: object, path: s
 
 
 def _shown(a: np.ndarray, b: np.ndarray, one: object, other: object, differ: np.ndarray) -> tuple[object, object]:
-    """Arrays as they are if there is memory for them; else the first element that differs."""
+    """The arrays themselves if they are small enough to show; else the first element that differs."""
     if not a.ndim or (a.size <= _SMALL and not any(short(each).endswith(_CUT) for each in (one, other))):
         return one, other
     first = int(np.argmax(differ))
@@ -170,7 +170,7 @@ def _bytes_of(array: np.ndarray) -> np.ndarray:
 
 
 def _bits(value: object) -> object:
-    """What is equal for equal bits."""
+    """A key that is equal if and only if the bits are equal."""
     if isinstance(value, float):
         return struct.pack("<d", value)
     if isinstance(value, complex):
@@ -211,7 +211,7 @@ def _largest(a: np.ndarray, b: np.ndarray) -> float | None:
 
 
 def _wide(array: np.ndarray) -> np.ndarray | None:
-    """Numbers as the widest there are, in which integers of 64 bits are exact where the machine has them."""
+    """Numbers in the widest float dtype; integers of 64 bits stay exact if the machine has an 80-bit one."""
     if array.dtype.kind == "c":
         return array.astype(np.clongdouble)
     if array.dtype.kind in _NUMBERS:

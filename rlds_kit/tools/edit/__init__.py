@@ -1,7 +1,7 @@
 """Makes new datasets from others, with ids, digests and lineage right: merge, filter, trim, split, delete.
 
-Every verb writes a new directory that is there as a whole or not at all, copies what it need not change as it lies, and
-compares what it wrote with what was meant. `dataset.json` records how it was made.
+Every verb writes a new directory atomically, copies unchanged data without decoding them, and compares the result with
+the intended content. `dataset.json` records how it was made.
 """
 
 from rlds_kit.tools.edit.delete import delete

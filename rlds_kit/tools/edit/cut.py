@@ -28,7 +28,7 @@ class Cut(NamedTuple):
 
 
 def cut_id(episode_id: uuid.UUID, cut: Cut) -> uuid.UUID:
-    """The id of what is left of an episode: the same cut always makes the same.
+    """The id of the remaining part of an episode: the same cut always gives the same id.
 
     >>> cut_id(uuid.UUID(int=0), Cut(0, 10))
     UUID('ed65985c-5144-544c-a6de-a1ea968607a6')
@@ -40,11 +40,11 @@ def write_cut(output: Output, episode: SourceEpisode, cut: Cut, acted: AbstractS
     """Writes the steps of a cut, which is not the whole episode, as a new episode.
 
     Args:
-      output: where to.
+      output: to write to.
       episode: that is cut.
       cut: the steps, at least one.
-      acted: fields of what was done in a step, which the last step loses.
-      choose: remembers filters.
+      acted: fields of the action side of a step, which are undefined in the new last step.
+      choose: chooses the filters, and remembers earlier choices.
 
     Raises:
       DamagedError: a column of these steps is damaged.
@@ -58,7 +58,7 @@ def _start(episode: SourceEpisode, cut: Cut) -> pb.EpisodeStart:
     start.CopyFrom(start_of(episode.shard.file(), episode.entry))
     note = {"id": str(episode.id), "begin": cut.begin, "end": cut.end}
     if cut.begin:
-        # No reset led to its first observation any more.
+        # The first observation is no longer that of a reset.
         note |= {"seed": value.decode(start.seed), "options": value.decode(start.options)}
         start.seed.CopyFrom(value.encode(None))
         start.options.CopyFrom(value.encode(None))

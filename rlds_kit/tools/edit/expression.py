@@ -54,7 +54,7 @@ class Condition:
     Attributes:
       text: as it was given.
       names: that it uses.
-      tree: what it means.
+      tree: its syntax tree.
     """
 
     text: str
@@ -62,14 +62,13 @@ class Condition:
     tree: ast.expr
 
     def is_true(self, values: Mapping[str, Any]) -> bool:
-        """Whether it is true of these values.
+        """Whether the condition is true for these values.
 
         Args:
-          values: by name; others than `names` are ignored.
+          values: by name; those that are not in `names` are ignored.
 
         Raises:
-          ValueError: it cannot be decided: a comparison of things that have no order, or the result is not true or
-            false.
+          ValueError: it cannot be evaluated: it compares values that have no order, or its result is not true or false.
         """
         try:
             return _truth(_value(self.tree, values))
@@ -78,7 +77,7 @@ class Condition:
 
 
 def parse(text: str) -> Condition:
-    """Reads a condition.
+    """Parses a condition.
 
     Raises:
       ValueError: it is no expression, or has something that is not allowed.
@@ -112,12 +111,12 @@ def _name(node: ast.Name) -> str:
 
 
 def _check(tree: ast.Expression, text: str) -> None:
-    """Refuses what is not in the list, and trees that are too deep to walk."""
+    """Raises an error for anything that is not in the list, and for trees that are nested too deeply."""
     level: list[ast.AST] = [tree]
     for _ in range(MAX_DEPTH):
         for node in level:
             if not isinstance(node, _NODES):
-                raise ValueError(  # noqa: TRY004  the text is at fault
+                raise ValueError(  # noqa: TRY004  the text is invalid, not its type
                     f"{text!r}: {type(node).__name__} is not allowed; there are literals, names, metadata['key'], "
                     "arithmetic, comparisons, in, and, or, not"
                 )
@@ -127,7 +126,7 @@ def _check(tree: ast.Expression, text: str) -> None:
     raise ValueError(f"{text!r}: expected at most {MAX_DEPTH} expressions in one another")
 
 
-def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:  # whatever metadata hold
+def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:  # metadata may have values of any type
     match node:
         case ast.Constant(value):
             return value
@@ -172,7 +171,7 @@ def _item(container: Any, key: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """Only numbers are added and multiplied: text can be made to grow without bounds."""
+    """Only numbers are added and multiplied, because text could grow without bounds."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"expected a number, got {value!r}")
     return value

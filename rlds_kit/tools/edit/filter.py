@@ -22,7 +22,7 @@ from rlds_kit.tools.upkeep.lineage import lineage
 from rlds_kit.tools.upkeep.source import SourceEpisode, read_source
 
 
-def filter(  # noqa: A001  what people call it; it is used as `edit.filter`
+def filter(  # noqa: A001  the usual name; it is used as `edit.filter`
     source: str | os.PathLike[str],
     destination: str | os.PathLike[str],
     where: str,
@@ -37,11 +37,11 @@ def filter(  # noqa: A001  what people call it; it is used as `edit.filter`
       where: a condition, in a small part of Python. Names are keys of the episode's metadata, None where it has no such
         key, and `length`, `end` ("terminated", "truncated", "interrupted", "incomplete"), `return` (the sum of its
         rewards), `seed`, `id`, and `tags` (the labels that layers give it or its steps, as in `"crash" in tags`);
-        `metadata["key"]` is for keys that are no names, or are one of these.
+        `metadata["key"]` is for keys that are no valid names, or equal one of these.
       progress: gets the bytes done; they are read twice.
 
     Raises:
-      ValueError: the condition cannot be parsed, has a name that no episode has, or cannot be decided.
+      ValueError: the condition cannot be parsed, has a name that no episode has, or cannot be evaluated.
       NotADatasetError: there is no dataset at `source`.
       DatasetExistsError: something is at `destination`.
       SpecError: it uses the return of an episode that does not have one reward for each step.

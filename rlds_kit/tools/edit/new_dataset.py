@@ -30,13 +30,13 @@ class Report:
       steps: in it.
       bytes: of its shards.
       digest: its content digest, in hexadecimal.
-      duplicates: episodes that several sources had, and that it has once.
-      removed: episodes of the sources that it does not have.
-      cut: episodes that are shorter in it and so have another id.
+      duplicates: episodes that several sources had; the new dataset has them once.
+      removed: episodes of the sources that are not in it.
+      cut: episodes that are shorter in it, and therefore have another id.
       left_out: episodes that are being recorded; they are not in it.
-      annotations: of its layers, those that were retracted and retractions included.
-      annotations_left_out: of its episodes, but of steps that it does not have, or of the return of episodes that it
-        has parts of.
+      annotations: of its layers, including retracted ones and retractions.
+      annotations_left_out: of steps that were removed from its episodes, or of the returns of episodes that it has only
+        in part.
     """
 
     destination: Path
@@ -59,11 +59,11 @@ def new_dataset(
     made: Mapping[str, Any],
     progress: Progress | None,
 ) -> Report:
-    """Makes a dataset of whole episodes, or nothing.
+    """Makes a dataset of whole episodes, atomically.
 
     Args:
       destination: must not exist, or be an empty directory.
-      sources: that the episodes are from.
+      sources: of the episodes.
       episodes: in their order, each id once.
       made: the lineage.
       progress: gets the bytes done; they are read twice.
@@ -87,7 +87,7 @@ def new_dataset(
 def finished(
     directory: Path, output: Output, sources: Sequence[Source], spec: specs.Dict, made: Mapping[str, Any]
 ) -> Report:
-    """Compares what was written with what was meant, takes layers along, and describes it all in dataset.json.
+    """Compares the written data with the intended content, copies layers, and writes dataset.json.
 
     Raises:
       DamagedError: they differ.
@@ -111,11 +111,11 @@ def finished(
 
 
 def unique(sources: Iterable[Source]) -> tuple[list[SourceEpisode], int]:
-    """The episodes of all sources, each id once, in their order; and how many came again.
+    """The episodes of all sources, each id once, in their order; and the number of duplicates.
 
     Raises:
       FormatError: two episodes of one id have different content.
-      DamagedError: an episode that came again and has no stored digest is damaged.
+      DamagedError: a duplicate episode without a stored digest is damaged.
     """
     found: dict[bytes, SourceEpisode] = {}
     duplicates = 0

@@ -25,7 +25,7 @@ def one_spec(sources: Sequence[Source]) -> specs.Dict:
         if (problems := compatible(found[0][1], spec)) and compatible(spec, found[0][1]):
             lines = "\n".join(f"  {problem.place}: {problem.message}" for problem in problems)
             raise SpecError(f"{source.path} (the writer) does not fit {found[0][0].path} (the dataset):\n{lines}")
-    # Each fits the first one or is wider, but no two agree on which is the widest.
+    # Each one fits the first or is wider, but there is no widest one that all others fit.
     raise SpecError(
         f"no spec of {', '.join(str(source.path) for source in sources)} is as wide as all others; merge two at a time "
         "to see which of them differ"
@@ -44,7 +44,7 @@ def _declared(sources: Sequence[Source]) -> list[tuple[Source, specs.Dict]]:
 
 
 def _described(source: Source) -> specs.Dict | None:
-    """The spec in dataset.json, unless the shards contradict it: no shard needs that file."""
+    """The spec in dataset.json, unless the shards contradict it: the file is only a description."""
     if "spec" not in source.description:
         return None
     try:

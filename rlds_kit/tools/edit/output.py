@@ -28,7 +28,7 @@ class Output(NewShards):
       steps: written so far.
       cut: episodes that were written with other content than their sources'.
       digests: the content digest of each episode; empty for an INCOMPLETE one.
-      moved: what became of each episode of a source, by its id.
+      moved: the copy of each episode of a source, by the id of the original.
     """
 
     def __init__(self, directory: Path, meter: Meter) -> None:
@@ -46,7 +46,7 @@ class Output(NewShards):
         return self.writer(source.header, source.amendments)
 
     def copy(self, episode: SourceEpisode) -> None:
-        """Writes an episode as it is.
+        """Copies an episode unchanged.
 
         Raises:
           DamagedError: the episode is damaged, or steps of it are missing.

@@ -1,4 +1,4 @@
-"""An episode written with other steps, fields or metadata: columns that stay as they are keep their bytes."""
+"""Writes an episode with other steps, fields or metadata; the bytes of unchanged columns are copied."""
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
@@ -28,13 +28,13 @@ class Rewrite:
     """How an episode is written.
 
     Attributes:
-      begin: first step to keep.
+      begin: first step to copy.
       stop: one past the last.
       start: record of the new episode.
-      end: record of it, without the digest; None: it is INCOMPLETE.
-      acted: fields of what was done in a step, which the last step loses.
-      fields: to keep; None: all.
-      change: changes the columns of each block; those that it returns as they are keep their bytes.
+      end: record of the end of the new episode, without the digest; None: it is INCOMPLETE.
+      acted: fields of the action side of a step, which are undefined in the new last step.
+      fields: to copy; None: all.
+      change: changes the columns of each block; the bytes of those that it returns unchanged are copied.
     """
 
     begin: int
@@ -47,7 +47,7 @@ class Rewrite:
 
 
 def write_changed(output: Output, episode: SourceEpisode, made: Rewrite, choose: FilterChoice) -> None:
-    """Writes an episode with other content than its source's; `choose` remembers filters.
+    """Writes an episode whose content differs from its source's; `choose` chooses the filters.
 
     Raises:
       DamagedError: a column of these steps is damaged.
@@ -78,7 +78,7 @@ def write_changed(output: Output, episode: SourceEpisode, made: Rewrite, choose:
 def _columns(
     episode: SourceEpisode, position: int, base: int, header: pb.BlockHeader, made: Rewrite
 ) -> list[tuple[Column, tuple[pb.Column, bytes | memoryview] | None]]:
-    """The columns of a block with their new rows; with their bytes, where they lie wholly in the steps."""
+    """The columns of a block with their new rows; those that are completely inside the steps also have their bytes."""
     file, found = episode.shard.file(), []
     for entry in header.columns:
         name = field_of(entry.path)

@@ -30,15 +30,15 @@ def split(
     Args:
       source: directory of the dataset; not changed.
       destination: directory for the parts, each under its name; must not exist, or be empty.
-      fractions: of each part, by name; they sum to 1. How many episodes a part gets varies as chance does.
-      seed: another one gives another split.
+      fractions: of each part, by name; they sum to 1. The number of episodes in a part is random.
+      seed: selects the split.
       progress: gets the bytes done; they are read twice.
 
     Returns:
-      What is in each part.
+      The report of each part.
 
     Raises:
-      ValueError: the fractions are not those of a whole, a name is no name of a directory, or the seed is out of range.
+      ValueError: the fractions are invalid, a name cannot be that of a directory, or the seed is out of range.
       NotADatasetError: there is no dataset at `source`.
       DatasetExistsError: something is at `destination`.
       FormatError: two episodes have the same id and different content.

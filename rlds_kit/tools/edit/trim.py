@@ -38,24 +38,24 @@ def trim(
 ) -> Report:
     """Copies a dataset, each episode cut to the steps `[begin, end)`, or to the step where a field is first true.
 
-    An episode that loses nothing stays as it is, id and digest included. Another one gets a new id, made from the old
-    one and the cut (UUID version 5), a digest of its own, and an entry `trimmed` in its provenance. If its last step is
-    cut off it ends as INTERRUPTED, and its new last step has no action, reward and discount. If its first one is, seed
-    and options move to that entry, for no reset led there. Metadata stay as they were. Episodes of which no step is
-    left are left out. The annotations of removed steps are removed, too.
+    An episode that loses no step is copied unchanged, with its id and digest. Any other one gets a new id, made from
+    the old one and the cut (UUID version 5), a digest of its own, and an entry `trimmed` in its provenance. If its last
+    step is cut off it ends as INTERRUPTED, and its new last step has no action, reward and discount. If its first step
+    is, seed and options move to that entry, because its first observation is not that of a reset. Metadata do not
+    change. Episodes without remaining steps are left out, and so are the annotations of removed steps.
 
     Args:
       source: directory of the dataset; not changed.
       destination: for the new dataset; must not exist, or be an empty directory.
-      begin: first step to keep; below 0 it counts from the end.
-      end: one past the last step to keep; below 0 it counts from the end; None: to the end.
+      begin: first step of the copy; a negative number counts from the end.
+      end: one past the last step of the copy; a negative number counts from the end; None: to the end.
       at: a field of bools, or a path into a nest, "info/success". Of the steps `[begin, end)` the first one where it is
         true becomes the last; if the field belongs to the action, the step after. None: no such field.
       tag: a label that layers give to steps: the first step that has it becomes the last. None: no such label.
       progress: gets the bytes done; they are read twice.
 
     Raises:
-      ValueError: no episode has the field `at`, or it is not one bool a step; no step has the tag.
+      ValueError: no episode has the field `at`, or it is not one bool per step; no step has the tag.
       NotADatasetError: there is no dataset at `source`.
       DatasetExistsError: something is at `destination`.
       FormatError: two episodes have the same id and different content.
@@ -139,7 +139,7 @@ def first_set(episode: SourceEpisode, field: str, begin: int, end: int) -> int |
       end: one past the last.
 
     Raises:
-      ValueError: it is not one bool a step.
+      ValueError: it is not one bool per step.
       DamagedError: it is damaged.
     """
     found = []
@@ -170,9 +170,9 @@ def _require_bool(column: Column, episode: SourceEpisode, field: str) -> None:
 
 
 def acted_fields_of(episodes: Iterable[SourceEpisode]) -> set[str]:
-    """Finds them by the headers of the blocks: what was done in a step stands in the block of the next observation.
+    """Finds the fields of the action side from block headers: an action is stored in the block of the next observation.
 
-    So a field that begins before its block is one of them, and one that always stops one step before the observation.
+    So these fields begin before their block, or always stop one step before the observation.
 
     Raises:
       DamagedError: a header is damaged.
@@ -186,7 +186,7 @@ def acted_fields_of(episodes: Iterable[SourceEpisode]) -> set[str]:
                 ends[name] = max(ends.get(name, 0), column.first_row + column.count)
                 if column.first_row < block.first_row:
                     early.add(name)
-            has_last = ends.get(OBSERVATION) == block.end_row  # data may lack the final observation, and all beside it
+            has_last = ends.get(OBSERVATION) == block.end_row  # data may lack the final observation and its step
             for name, end in ends.items():
                 (short if has_last and end == block.end_row - 1 else others).add(name)
     return early | (short - others)

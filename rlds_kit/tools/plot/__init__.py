@@ -1,6 +1,6 @@
 """Histograms of datasets, side by side: returns, lengths and actions.
 
-`histograms` draws; `count` gives the numbers, without Matplotlib.
+`histograms` draws a figure; `count` returns the numbers, without Matplotlib.
 """
 
 from rlds_kit.tools.plot.counting import BINS, MAX_BINS, MIN_BINS, count

@@ -17,11 +17,11 @@ _NO_CHANCE: Final = 8
 
 
 class Bins(NamedTuple):
-    """Bins side by side; each has its lower edge and not its upper one, the last has both.
+    """Adjacent bins; each includes its lower edge and excludes its upper one, except that the last includes both.
 
     Attributes:
       edges: ascending, one more than bins; empty where there is nothing to count.
-      is_discrete: whether each bin stands for one value, the one in its middle.
+      is_discrete: whether each bin contains a single value, the one in its middle.
     """
 
     edges: np.ndarray
@@ -31,8 +31,8 @@ class Bins(NamedTuple):
 def bins_of_values(samples: Sequence[np.ndarray], most: int) -> Bins:
     """Bins for one number per episode.
 
-    Whole numbers get bins of equally many. If a few numbers lie so far out that nothing would be seen of the others,
-    the bins do not reach that far.
+    For whole numbers, each bin has equally many possible values. If a few numbers are so far away that the others could
+    not be distinguished, the bins do not include them.
 
     Args:
       samples: finite float64 numbers of each dataset.
@@ -55,7 +55,7 @@ def bins_of_values(samples: Sequence[np.ndarray], most: int) -> Bins:
 
 
 def bins_of_tallies(tallies: Sequence[Tally], most: int) -> Bins:
-    """Bins for what was tallied: single whole numbers, or cells of one exponent.
+    """Bins for tallied numbers: single whole numbers, or cells of one exponent.
 
     Args:
       tallies: one for each dataset.
@@ -89,8 +89,9 @@ def _without_tails(samples: Sequence[np.ndarray], values: np.ndarray) -> tuple[f
 def _of_whole_numbers(values: np.ndarray, most: int) -> Bins:
     """Bins of equally many whole numbers.
 
-    Scores often come in fives or hundreds: what lies between never occurs, and does not count, or some bins would hold
-    more possible scores than their neighbours. Of few numbers that may be chance.
+    Scores are often multiples of 5 or 100. Then numbers between these multiples are not counted as possible, or some
+    bins would have more possible scores than their neighbours. This is not applied to few numbers, where it may be
+    chance.
     """
     numbers = values.astype(np.int64)
     step = int(np.gcd.reduce(numbers - numbers[0])) if len(numbers) >= _NO_CHANCE else 1
@@ -101,6 +102,6 @@ def _of_whole_numbers(values: np.ndarray, most: int) -> Bins:
 
 
 def _around(value: float) -> Bins:
-    """One bin for what never changes."""
+    """One bin for a constant."""
     margin = max(0.5, abs(value) / 100)
     return Bins(np.array([value - margin, value + margin]), is_discrete=True)

@@ -1,4 +1,4 @@
-"""Counts what is drawn of datasets."""
+"""Counts the values that are drawn."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
@@ -29,15 +29,15 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def count(datasets: Mapping[str, Dataset], *, bins: int = BINS, progress: Progress | None = None) -> Histograms:
-    """Counts returns, lengths and actions of datasets, in bins that they share.
+    """Counts returns, lengths and actions of datasets, in common bins.
 
     Returns and lengths are stored until bins are chosen; actions are counted as they are read. Actions that are arrays
     have a histogram for each of their first 16 elements.
 
     Args:
-      datasets: by the names that they are to have; views too.
-      bins: at most so many in each histogram.
-      progress: called with bytes that are done and bytes there are.
+      datasets: by their names in the result; may be views.
+      bins: maximum number in each histogram.
+      progress: a callback with the bytes done and the total.
 
     Raises:
       ValueError: `bins` is not between 2 and 256.
@@ -61,7 +61,7 @@ def count(datasets: Mapping[str, Dataset], *, bins: int = BINS, progress: Progre
 
 
 def _keys(found: Iterable[Mapping[Key, object]]) -> list[Key]:
-    """The keys of all, each once, in the order they are met."""
+    """The keys of all, each once, in the order of their first occurrence."""
     return list(dict.fromkeys(chain.from_iterable(found)))
 
 
@@ -101,7 +101,7 @@ def _in_bins(edges: np.ndarray, values: np.ndarray, weights: np.ndarray, outlier
 def _texts(found: Mapping[str, Gathered], path: str) -> TextHistogram:
     tallies = {name: each.texts[path] for name, each in found.items() if path in each.texts}
     shares: Counter[str] = Counter()
-    for tally in tallies.values():  # by share: a small dataset has as much of a say as a large one
+    for tally in tallies.values():  # by share: small and large datasets have the same weight
         total = tally.counts.total() + tally.others
         shares.update({text: times / total for text, times in tally.counts.items()})
     texts = tuple(text for text, _ in shares.most_common(TEXTS))

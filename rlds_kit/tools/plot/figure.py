@@ -1,4 +1,4 @@
-"""Plots histograms. Matplotlib is imported when it is needed, and its global state is left alone."""
+"""Plots histograms. Imports Matplotlib only when it is needed, and does not change its global state."""
 
 import math
 import os
@@ -33,13 +33,14 @@ _DPI: Final = 120
 def histograms(datasets: Mapping[str, Dataset], *, bins: int = BINS, progress: Progress | None = None) -> "Figure":
     """Plots returns, lengths and actions of datasets.
 
-    One dataset is drawn in numbers of episodes and actions, several in percent of their own. Dashed lines are medians.
+    For one dataset the axes show numbers of episodes and actions; for several, percentages of each dataset. Dashed
+    lines are medians.
     Compare figure 4 of the RLDS paper (section 7.3, https://arxiv.org/abs/2111.02767), which has single rewards.
 
     Args:
-      datasets: by the names that they are to have in the picture; up to seven; views too.
-      bins: at most so many in each histogram.
-      progress: called with bytes that are done and bytes there are.
+      datasets: by their names in the figure; up to seven; may be views.
+      bins: maximum number in each histogram.
+      progress: a callback with the bytes done and the total.
 
     Raises:
       MissingExtraError: Matplotlib is not installed.
@@ -56,20 +57,20 @@ def histograms(datasets: Mapping[str, Dataset], *, bins: int = BINS, progress: P
 
 
 def require_drawable(datasets: Collection[str]) -> None:
-    """Finds out whether a figure of these datasets could be drawn, before anything is read for it.
+    """Checks whether a figure of these datasets can be drawn, before any data are read.
 
     Raises:
       MissingExtraError: Matplotlib is not installed.
       PlotError: there are more datasets than colours.
     """
     with needs("plot"):
-        import matplotlib  # noqa: F401, ICN001  only whether it is there matters
+        import matplotlib  # noqa: F401, ICN001  fails if it is not installed
     if len(datasets) > len(COLOURS):
         raise PlotError(f"expected at most {len(COLOURS)} datasets, as many as colours, got {len(datasets)}")
 
 
 def draw(found: Histograms) -> "Figure":
-    """Plots what `count` counted: a panel for each histogram, a legend of the datasets, a note of what is left out.
+    """Plots the result of `count`: a panel for each histogram, a legend of the datasets, a note about omitted fields.
 
     Raises:
       MissingExtraError: Matplotlib is not installed.
@@ -104,7 +105,7 @@ def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
 
 
 def _figure(panels: int, lines: int) -> "Figure":
-    """A figure with axes for panels and room for lines of a legend."""
+    """A figure with axes for the panels and space for the legend."""
     from matplotlib.figure import Figure
 
     rows = math.ceil(panels / _COLUMNS)
@@ -130,7 +131,7 @@ def _draw_legend(figure: "Figure", found: Histograms, colours: Mapping[str, str]
 
 
 def _draw_note(figure: "Figure", found: Histograms) -> None:
-    """Says what has no panel."""
+    """Adds a note about fields without a panel."""
     more = {"returns": len(found.returns) - PANELS, "actions": len(found.actions) - PANELS}
     parts = [*(f"{number:,} more {what}" for what, number in more.items() if number > 0), *found.not_drawn]
     if parts:

@@ -1,4 +1,4 @@
-"""Reads what is drawn of a dataset: lengths, returns and actions; no other column is decoded."""
+"""Reads the values that are drawn: lengths, returns and actions; no other column is decoded."""
 
 import functools
 import itertools
@@ -68,7 +68,7 @@ _WANTED: Final = fields((REWARD, ACTION))
 
 
 class Place(NamedTuple):
-    """A leaf of the actions, or one of its elements, whose numbers are counted together.
+    """A leaf of the actions, or one element of it: its numbers are counted together.
 
     Attributes:
       path: of the leaf: "action/gripper".
@@ -90,14 +90,14 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Gathered:
-    """What was read of one dataset.
+    """The values that were read from one dataset.
 
     Attributes:
       lengths: steps of each episode.
       returns: the sum of an episode's defined rewards, by path of the reward, of each episode that has one.
       numbers: actions that are numbers.
       texts: actions that are text, by path.
-      not_drawn: rewards and actions that are something else, and why, by path.
+      not_drawn: for rewards and actions of other types the reason why they are not drawn, by path.
     """
 
     lengths: list[int]
@@ -108,7 +108,7 @@ class Gathered:
 
 
 def gather(dataset: Dataset, meter: Meter) -> Gathered:
-    """Reads the rewards and actions of a dataset, block by block. Undefined ones do not count, nor does None.
+    """Reads the rewards and actions of a dataset, block by block. Undefined values and None are not counted.
 
     Args:
       dataset: or a view of one.
@@ -146,7 +146,7 @@ def _gather_episode(found: Gathered, episode: Episode, spec: specs.Spec) -> None
 def _columns(episode: Episode) -> Iterator[Column]:
     """Columns have only the defined values, and distinguish texts, numbers and None."""
     selected = episode._wanted()  # noqa: SLF001
-    reader = episode._reader()  # noqa: SLF001  what `episode["action"]` and `mask` read, in one go
+    reader = episode._reader()  # noqa: SLF001  reads the same as `episode["action"]` and `mask`, at once
     for block in reader.blocks(0, episode.length, lambda path: _WANTED(path) and selected(path)):
         yield from block
 
@@ -186,14 +186,14 @@ def _add_numbers(found: Gathered, column: Column, spec: specs.Spec) -> None:
         found.not_drawn[path] = f"{path} (all but {ELEMENTS} of {elements.shape[1]:,} elements)"
 
 
-@functools.lru_cache  # every block has the same
+@functools.lru_cache  # the same in every block
 def _places(path: str, shape: tuple[int, ...]) -> tuple[Place, ...]:
     """Lists the places of the first elements of an array."""
     return tuple(Place(path, element) for element in itertools.islice(np.ndindex(*shape), ELEMENTS))
 
 
 def _what(column: Column) -> str:
-    """What values are, for people."""
+    """A description of values, for messages."""
     if column.key.kind in restore.NUMERIC:
         return column.values.dtype.name
     return "containers" if column.key.kind == pb.TREE else pb.Kind.Name(column.key.kind).lower().replace("_", " ")

@@ -1,4 +1,4 @@
-"""Histograms as data: what is drawn, and what a program may read."""
+"""Histograms as data, for drawing and for other programs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Counts:
       bins: values in each bin.
       below: values below the first edge.
       above: values above the last edge.
-      outliers: values that are NaN or infinite, or so large that they may as well be.
+      outliers: values that are NaN, infinite or extremely large.
       summary: of all values that are no outliers; None if there are none, and for actions.
     """
 
@@ -44,10 +44,10 @@ class Histogram:
 
     Attributes:
       name: "return", "length", "action/gripper[0]".
-      edges: of the bins, ascending, one more than bins. A bin has its lower edge and not its upper one; the last has
-        both.
-      is_discrete: whether each bin stands for one value, the one in its middle.
-      datasets: by name; those that have such values.
+      edges: of the bins, ascending, one more than bins. A bin includes its lower edge and excludes its upper one; the
+        last includes both.
+      is_discrete: whether each bin contains a single value, the one in its middle.
+      datasets: those that have such values, by name.
     """
 
     name: str
@@ -63,7 +63,7 @@ class TextHistogram:
     Attributes:
       name: "action/command".
       texts: the most frequent ones of all datasets; of a long text its beginning.
-      datasets: by name, for each text how often it occurs, and last all others together.
+      datasets: by name, the count of each text, and last that of all others together.
     """
 
     name: str
@@ -77,9 +77,9 @@ class Histograms:
 
     Attributes:
       datasets: by name, in the order in which they were given.
-      returns: one for each agent: for each path at which a reward is.
+      returns: one for each path of a reward, that is for each agent.
       lengths: steps of an episode.
-      actions: for each path one, or one for each element of the arrays there.
+      actions: one for each path, or one for each element of its arrays.
       not_drawn: rewards and actions that have no histogram, each with the reason.
     """
 

@@ -26,7 +26,7 @@ def draw_numbers(axes: "Axes", histogram: Histogram, unit: str, colours: Mapping
       axes: to draw into.
       histogram: what to draw.
       unit: what is counted: "episodes".
-      colours: of all datasets of the figure. If they are several, percent are drawn.
+      colours: of all datasets of the figure. If there are several, percentages are drawn.
     """
     _label(axes, histogram.name)
     axes.set_xlabel(_beyond(histogram), fontsize=_SMALL, color="0.4")
@@ -65,12 +65,12 @@ def draw_texts(axes: "Axes", histogram: TextHistogram, unit: str, colours: Mappi
 
 
 def style(colour: str) -> dict[str, Any]:  # arguments of a patch
-    """A pale face, through which medians and other datasets can be seen, in a firm edge."""
+    """The style of bars: a transparent face, so that medians and other datasets are visible, and an opaque edge."""
     return {"facecolor": (colour, 0.25), "edgecolor": colour, "linewidth": 1.2}
 
 
 def shorten(text: str, length: int) -> str:
-    r"""At most so many characters, of which all can be drawn.
+    r"""Shortens a text to this many characters, and replaces those that cannot be drawn.
 
     >>> shorten("one\ntwo", 20), shorten("abcdefgh", 5)
     ('one·two', 'ab…gh')
@@ -113,7 +113,7 @@ def _draw_outlines(
     axes: "Axes", edges: np.ndarray, heights: Mapping[str, np.ndarray], colours: Mapping[str, str]
 ) -> None:
     for name, height in heights.items():
-        without_gaps = np.where(height > 0, height, np.nan)  # no line along the axis where nothing is
+        without_gaps = np.where(height > 0, height, np.nan)  # no line along the axis where counts are zero
         axes.stairs(without_gaps, edges, fill=True, **style(colours[name]))
 
 
@@ -144,7 +144,7 @@ def _set_ticks(axes: "Axes", histogram: Histogram) -> None:
 
 
 def _beyond(histogram: Histogram) -> str:
-    """What the axis does not show."""
+    """A note about the values outside the axis."""
     every = histogram.datasets.values()
     below, above = sum(counts.below for counts in every), sum(counts.above for counts in every)
     outliers = sum(counts.outliers for counts in every)

@@ -1,6 +1,7 @@
-"""Counts numbers that are too many to keep, in cells that grow with their range.
+"""Counts numbers that are too many to store, in cells that grow with their range.
 
-A cell of exponent k holds the numbers in [i * 2**k, (i + 1) * 2**k) for some integer i. Two neighbours of one exponent
+    A cell of exponent k contains the numbers in [i * 2**k, (i + 1) * 2**k) for some integer i. Two neighbours of one
+    exponent
 are exactly one cell of the next. So the counts stay exact however coarse the cells become, the range need not be known
 in advance, numbers are read once, and tallies of several datasets have edges in common.
 """
@@ -26,7 +27,7 @@ class Tally:
     """Counts numbers by their value.
 
     Attributes:
-      outliers: numbers that are NaN, infinite or as good as that; they are in no cell.
+      outliers: numbers that are NaN, infinite or extremely large; they are in no cell.
       low: the least number; infinity without any.
       high: the greatest one.
       is_whole: whether all of them are whole numbers.
@@ -52,7 +53,7 @@ class Tally:
         """Counts numbers: an array of any shape and real dtype, taken as float64."""
         self._pending.append(numbers.astype(np.float64).ravel())
         self._waiting += numbers.size
-        if self._waiting >= _PENDING:  # many small arrays cost as much as one large one each
+        if self._waiting >= _PENDING:  # counting a small array takes as long as counting a large one
             self._count()
 
     def cells(self) -> tuple[np.ndarray, np.ndarray]:
@@ -79,11 +80,11 @@ class Tally:
         return cells
 
     def _make_room(self, low: float, high: float) -> None:
-        """Moves and widens the cells so that they reach from `low` to `high` too."""
+        """Moves and widens the cells so that they also cover the range from `low` to `high`."""
         if self.low <= low and high <= self.high:
             return
         low, high = min(low, self.low), max(high, self.high)
-        # Cells must differ in float64.
+        # The edges of cells must differ in float64.
         exponent = max(
             self.exponent, math.frexp(max(abs(low), abs(high)))[1] - _MANTISSA_BITS if low or high else _FINEST
         )

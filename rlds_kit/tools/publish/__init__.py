@@ -1,6 +1,6 @@
 """Publishes datasets: to a folder, to any file system of fsspec, to the Hugging Face hub.
 
-`publish` does it all: checks, a dataset card with statistics and pictures, Croissant metadata, checksums, the copy.
+`publish` runs all stages: checks, a dataset card with statistics and pictures, Croissant metadata, checksums, the copy.
 """
 
 from rlds_kit.tools.publish.about import About

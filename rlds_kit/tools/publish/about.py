@@ -1,4 +1,4 @@
-"""The description of a dataset: name, licence, citation, and the `dataset.json` that is published with them."""
+"""The description of a dataset: name, licence, citation, and the published `dataset.json` that contains them."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,7 +30,7 @@ class About:
     homepage: str = ""
 
     def completed(self, directory: Path) -> Self:
-        """Fills what is empty from `dataset.json`; a dataset without a name gets the name of its folder."""
+        """Fills empty values from `dataset.json`; a dataset without a name gets the name of its folder."""
         try:
             stored = directories.description(directory)
         except FormatError:
@@ -40,7 +40,7 @@ class About:
         return type(self)(**{**found, "name": found["name"] or directory.resolve().name})
 
     def problems(self) -> list[Problem]:
-        """Lists what is required and missing."""
+        """Lists the required values that are missing."""
         return [
             Problem(
                 key,

@@ -1,4 +1,4 @@
-"""The dataset card: a README.md that a person reads and the hub shows."""
+"""The dataset card: a README.md for people, which the hub displays."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
@@ -36,9 +36,9 @@ def card(facts: Facts, address: str, pictures: Sequence[str], notes: Mapping[str
 
     Args:
       facts: of the dataset.
-      address: what `rlds_kit.open` takes; empty if readers have to fetch the folder first.
+      address: the argument for `rlds_kit.open`; empty if readers have to download the folder first.
       pictures: names of files in `card/`.
-      notes: what `verify` noted and took for no damage: how often, by rule.
+      notes: the notes of `verify`, which are no damage: how many, by rule.
     """
     about = facts.about
     sections = [
@@ -121,7 +121,7 @@ def _loading_of_folder(name: str) -> str:
 
 
 def _loading(address: str) -> str:
-    """Code that was tried; `address` is what `rlds_kit.open` takes."""
+    """Example code, which tests run; `address` is the argument for `rlds_kit.open`."""
     parts = [
         f"With rlds_kit ({how_to_install()}):\n",
         _block(
@@ -162,7 +162,7 @@ def _provenance(facts: Facts) -> str:
         days = dict.fromkeys(moment.strftime("%Y-%m-%d") for moment in (found.first, found.last))
         rows.append(("recorded", f"{' to '.join(days)} (UTC)"))
     of_all = "every episode" if found.seeded == facts.statistics.episodes else f"{found.seeded:,} episodes"
-    rows.append(("seeds", f"known of {of_all}, {found.seeds:,} different ones" if found.seeded else "not known"))
+    rows.append(("seeds", f"known of {of_all}; different seeds: {found.seeds:,}" if found.seeded else "not known"))
     if found.metadata:
         rows.append(("episode metadata", ", ".join(f"`{key}`" for key in sorted(found.metadata))))
     return _table(("", ""), rows)
@@ -174,7 +174,7 @@ def _licence(text: str) -> str:
 
 
 def _block(language: str, text: str) -> str:
-    """A block of code; the fence is longer than any in it."""
+    """A block of code; its fence is longer than any fence inside."""
     fence = "```"
     while fence in text:
         fence += "`"
@@ -182,7 +182,7 @@ def _block(language: str, text: str) -> str:
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], rule: str = "---") -> str:
-    """A Markdown table; `rule` stands under the headings of all columns but the first, `--:` for numbers."""
+    """A Markdown table; `rule` is the alignment of all columns but the first: `--:` for numbers."""
     rules = ["---", *(rule for _ in headings[1:])]
     return "".join(_line(row) for row in (headings, rules, *rows))
 

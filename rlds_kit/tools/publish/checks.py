@@ -108,7 +108,7 @@ def _is_allowed(field: str, allowed: Collection[str]) -> bool:
 
 
 def _unknown(found: Matches, allowed: Collection[str]) -> Iterator[Problem]:
-    """A name that allows no field is a mistake: another field was meant."""
+    """Reports allowed names that match no field: they are probably misspelt."""
     for one in allowed:
         if not any(_is_allowed(field, [one]) for field in found.fields):
             known = ", ".join(sorted(found.fields)[:12])

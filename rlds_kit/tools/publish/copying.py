@@ -1,4 +1,4 @@
-"""Copies files to a place that takes them one by one, so that it is never mistaken for complete before it is."""
+"""Copies files to a store one by one, so that an incomplete copy never appears to be complete."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -20,11 +20,11 @@ class Store(Protocol):
         ...
 
     def put(self, item: Item, advance: Advance) -> None:
-        """Writes a file; it appears under its name when it is whole."""
+        """Writes a file; it appears under its name when it is complete."""
         ...
 
     def digest(self, path: str) -> str:
-        """The SHA-256 of a file that is there, read back."""
+        """The SHA-256 of a stored file, read back."""
         ...
 
     def remove(self, path: str) -> None:
@@ -33,9 +33,9 @@ class Store(Protocol):
 
 
 def copy(store: Store, items: Sequence[Item], obsolete: Sequence[str], meter: Meter) -> Sent:
-    """Makes a store hold `items`: data first, `checksums.txt` last, as the mark that all is there.
+    """Writes `items` to a store: data first, `checksums.txt` last, which marks the copy as complete.
 
-    If anything is to change at a place that was complete, the mark is taken away first.
+    If a file of a complete copy has to change, `checksums.txt` is removed first.
 
     Args:
       store: to write to.
@@ -44,7 +44,7 @@ def copy(store: Store, items: Sequence[Item], obsolete: Sequence[str], meter: Me
       meter: counts the bytes of `items`.
 
     Raises:
-      PublishError: what is there afterwards is not what was written.
+      PublishError: the stored files differ from those that were written.
     """
     sent, there = Sent(), store.listing()
     right = {

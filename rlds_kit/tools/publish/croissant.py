@@ -78,7 +78,7 @@ def croissant(facts: Facts, items: Sequence[Item], published: dt.date) -> str:
 
     Args:
       facts: of the dataset.
-      items: files that hold its data: shards, `dataset.json`, layers.
+      items: files with its data: shards, `dataset.json`, layers.
       published: the day.
     """
     about, origins = facts.about, facts.origins
@@ -90,7 +90,7 @@ def croissant(facts: Facts, items: Sequence[Item], published: dt.date) -> str:
         "description": about.description or f"{facts.statistics.episodes:,} recorded episodes.",
         "license": licence_of(about.licence).url or about.licence,
         "citeAs": about.citation,
-        "version": f"1.0.0+{facts.content_digest}",  # what follows the plus identifies the data (semver.org, item 10)
+        "version": f"1.0.0+{facts.content_digest}",  # the part after the plus identifies the data (semver.org, item 10)
         "datePublished": published.isoformat(),
         "keywords": ["reinforcement learning", "episodes", "RLDS"],
         "distribution": [*(_file(item) for item in items), _shards()],
@@ -159,5 +159,5 @@ def _description(field: Field) -> str:
 
 
 def _data_type(spec: specs.Spec) -> str:
-    """What Croissant calls it; what it has no word for is text."""
+    """The Croissant type of a field; text if Croissant defines none."""
     return _TYPES.get(spec.dtype.name, "sc:Text") if isinstance(spec, specs.Array) else "sc:Text"

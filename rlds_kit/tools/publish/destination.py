@@ -1,4 +1,4 @@
-"""Where a dataset is published to: what all kinds of places can do."""
+"""The interface of destinations of published datasets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Item:
 
     Attributes:
       path: relative to the destination, with slashes.
-      source: where it is now.
+      source: its current path.
       size: in bytes.
       sha256: of its content, in hexadecimal.
     """
@@ -42,11 +42,11 @@ class Sent:
     """The result of copying a dataset to a destination.
 
     Attributes:
-      written: paths of files that were not there, or were there with another content.
-      unchanged: of files that existed already with the right content.
-      removed: of files that are no part of the dataset any more.
+      written: paths of files that were missing, or had another content.
+      unchanged: paths of files that already existed with the same content.
+      removed: paths of files that are no longer part of the dataset.
       bytes: of the files that were written.
-      revision: of the repository that has them; empty where there are none.
+      revision: of the repository after the copy; empty for destinations without revisions.
     """
 
     written: list[str] = field(default_factory=list)
@@ -57,25 +57,25 @@ class Sent:
 
 
 class Destination(Protocol):
-    """A place that takes a dataset.
+    """A destination for a dataset.
 
     Attributes:
       url: for people.
-      address: what `rlds_kit.open` takes to read it from there; empty if it cannot.
+      address: the argument with which `rlds_kit.open` reads it from there; empty if it cannot.
     """
 
     url: str
     address: str
 
     def listing(self) -> Mapping[str, int]:
-        """Path and size of every file that is there; empty if nothing is."""
+        """Path and size of every file; empty if there are none."""
         ...
 
     def write(self, items: Sequence[Item], obsolete: Sequence[str], meter: Meter) -> Sent:
-        """Makes the destination hold exactly `items`, besides files that are not ours.
+        """Makes the destination contain exactly `items`, besides files of other origin.
 
-        Files that exist already are not written again, so that interrupted work continues. A destination
-        that has `checksums.txt` is complete, at any instant.
+        Files that exist already are not written again, so that an interrupted copy continues. At any time, a
+        destination with `checksums.txt` is complete.
 
         Args:
           items: `checksums.txt` is the last of them.
@@ -83,7 +83,7 @@ class Destination(Protocol):
           meter: counts the bytes.
 
         Raises:
-          PublishError: it could not be written, or what is there afterwards is not what was written.
+          PublishError: it could not be written, or the stored files differ from those that were written.
         """
         ...
 
@@ -98,7 +98,7 @@ def is_ours(path: str) -> bool:
 
 
 def obsolete(there: Iterable[str], items: Sequence[Item]) -> list[str]:
-    """What a destination has of a dataset, and the dataset does not have any more."""
+    """The files of a dataset at a destination that the dataset no longer has."""
     unchanged = {item.path for item in items}
     return sorted(path for path in there if is_ours(path) and path not in unchanged)
 
@@ -106,8 +106,8 @@ def obsolete(there: Iterable[str], items: Sequence[Item]) -> list[str]:
 def occupied(url: str, there: Iterable[str], own: Sequence[str]) -> list[Problem]:
     """Whether the destination has another dataset, or a page of another author.
 
-    The names of shards and manifests are like no other. So a destination that has some of ours and none that we do not
-    know is where this very dataset was published before, or was being.
+    The names of shards and manifests are unique. So if a destination has some files of this dataset and no unknown
+    ones, this dataset was published there before, perhaps incompletely.
     """
     known = {path for path in there if is_ours(path)}
     foreign = sorted(path for path in known if fnmatchcase(path, SHARD_PATTERN) and path not in own)

@@ -19,10 +19,10 @@ _FILE: Final = "file://"
 
 
 def destination_of(text: str) -> Destination:
-    """The destination that a path or URL names: a folder, `hf://org/name`, or any URL that fsspec knows.
+    """The destination at a path or URL: a folder, `hf://org/name`, or any URL that fsspec supports.
 
     Raises:
-      PublishError: it names none, or a library for it is not installed.
+      PublishError: it is no valid destination, or a library for it is not installed.
 
     >>> destination_of("copies/pong").url
     'copies/pong'
@@ -36,11 +36,11 @@ def destination_of(text: str) -> Destination:
     if "://" not in text and "::" not in text:
         return Folder(Path(text))
     found = FileSystem(text)
-    return found if found.local is None else Folder(found.local)  # by whatever name: "local://" is one
+    return found if found.local is None else Folder(found.local)  # under any of its schemes: "local://" is one
 
 
 def require_apart(directory: Path, destination: Destination) -> None:
-    """Refuses a folder that is the dataset's own, in it, or around it.
+    """Raises an error for a folder that is the dataset's own, inside it, or contains it.
 
     Raises:
       PublishError: it is.
@@ -57,7 +57,7 @@ def require_apart(directory: Path, destination: Destination) -> None:
 
 
 class Folder:
-    """A folder, which need not exist. A file is copied beside its place, made durable, and renamed.
+    """A folder, which need not exist. A file is copied under a temporary name, synced, and renamed.
 
     Args:
       path: of the folder.
@@ -77,7 +77,7 @@ class Folder:
         return copy(self, items, obsolete, meter)
 
     def put(self, item: Item, advance: Advance) -> None:
-        """Copies a file; a copy that was broken off is replaced by the next one."""
+        """Copies a file; an interrupted copy is replaced by the next one."""
         target = self.path / item.path
         make_directory(target.parent)
         with (
@@ -103,14 +103,14 @@ class Folder:
 class FileSystem:
     """A folder of a file system of fsspec.
 
-    Object stores show an object when it is whole; where a file system shows files while they grow, `checksums.txt`
-    alone says that a dataset is complete. Digests are read back, which costs a download.
+    Object stores show an object when it is complete. On file systems that show growing files, only `checksums.txt`
+    marks a dataset as complete. Digests are computed from files that are read back, which requires a download.
 
     Args:
-      url: as fsspec takes it.
+      url: in the form of fsspec.
 
     Raises:
-      PublishError: fsspec does not know the scheme, or the library for it is not installed.
+      PublishError: fsspec does not support the scheme, or the library for it is not installed.
     """
 
     def __init__(self, url: str) -> None:
@@ -126,7 +126,7 @@ class FileSystem:
 
     @property
     def local(self) -> Path | None:
-        """The folder that it is, if the file system is this machine's."""
+        """The local folder, if the file system is that of this machine."""
         from fsspec.implementations.local import LocalFileSystem
 
         return Path(self._root or "/") if isinstance(self._system, LocalFileSystem) else None
@@ -136,7 +136,7 @@ class FileSystem:
         self._system.invalidate_cache()
         with self._explained():
             found = self._system.find(self._root, detail=True)
-        # Names are given without what the root begins with, or with a slash for it.
+        # Names are returned without the beginning of the root, or with a slash instead.
         root = self._root.strip("/")
         return {path.strip("/").removeprefix(root).strip("/"): int(entry["size"]) for path, entry in found.items()}
 
@@ -169,10 +169,10 @@ class FileSystem:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Says which store could not do something, and what is left to do."""
+        """Converts errors of a store to a PublishError, which names the store and explains how to continue."""
         try:
             yield
         except NotImplementedError as error:
             raise PublishError(f"{self.url}: fsspec cannot write to such a place; choose another") from error
-        except Exception as error:  # every store has errors of its own
+        except Exception as error:  # every store raises its own errors
             raise PublishError(f"{self.url}: {error}; fix it, and run the same command again to continue") from error

@@ -7,7 +7,7 @@ from rlds_kit.base.errors import RldsKitError
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A reason why a dataset cannot be published as it is.
+    """A reason why a dataset cannot be published in its current state.
 
     Attributes:
       rule: its kind, a short permanent name.

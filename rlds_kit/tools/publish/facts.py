@@ -40,16 +40,16 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a dataset.
+    """The facts about a dataset.
 
     Attributes:
-      about: what its makers say of it.
+      about: its description by its authors.
       fields: of its steps.
-      lacking: paths of fields that some step has no value for; action, reward and discount only if they may be None.
+      lacking: paths of fields without a value in some step; action, reward and discount only if they may be None.
       statistics: counts and sizes.
       distributions: of "length", and of each "return".
-      histograms: what can be drawn.
-      origins: where the episodes come from.
+      histograms: for the pictures.
+      origins: of the episodes.
       content_digest: of the dataset, in hexadecimal.
     """
 
@@ -64,10 +64,10 @@ class Facts:
 
 
 def facts(dataset: Dataset, about: About, progress: Progress | None = None) -> Facts:
-    """Reads rewards, actions and metadata of a dataset; of other fields only what the blocks' headers say.
+    """Reads rewards, actions and metadata of a dataset; of other fields only the headers of blocks.
 
     Raises:
-      DamagedError: something of that is damaged.
+      DamagedError: some of these are damaged.
     """
     gathered = gather(dataset, Meter(None, 0))
     samples: dict[str, Sequence[float]] = {"length": gathered.lengths}
@@ -86,7 +86,7 @@ def facts(dataset: Dataset, about: About, progress: Progress | None = None) -> F
 
 
 def _lacking(fields: Sequence[Field], counted: Statistics) -> Iterator[str]:
-    """Fields that may be None, and dynamic ones whose columns do not reach over all steps."""
+    """Fields that may be None, and dynamic ones whose columns do not cover all steps."""
     spanned = {each.path: each.values for each in counted.fields}
     for field in fields:
         is_declared = leaves.elements(field.path)[0] in DECLARED_FIELDS
@@ -95,7 +95,7 @@ def _lacking(fields: Sequence[Field], counted: Statistics) -> Iterator[str]:
 
 
 def _histograms(dataset: Dataset, name: str, progress: Progress | None) -> plot.Histograms:
-    """Counts; a few episodes in as many bins as usual would be a comb, so their returns and lengths get fewer."""
+    """Counts values; returns and lengths of few episodes get fewer bins, of which most would otherwise be empty."""
     found = plot.count({name: dataset}, progress=progress)
     bins = max(FEWEST_BINS, 2 * math.isqrt(len(dataset.episodes)))
     if bins >= plot.BINS:

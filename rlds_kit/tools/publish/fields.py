@@ -1,4 +1,4 @@
-"""The leaves of a dataset's spec: what cards and catalogues say of each field."""
+"""The leaves of a dataset's spec, as cards and catalogues describe them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -14,9 +14,9 @@ class Field(NamedTuple):
     """One leaf of the steps.
 
     Attributes:
-      path: as columns are called: "observation/pixels".
-      spec: what it holds, without the `Optional` around it.
-      may_lack: whether a step may be without it.
+      path: that of its columns: "observation/pixels".
+      spec: of its values, without the `Optional` around it.
+      may_lack: whether a step may lack it.
     """
 
     path: str
@@ -25,7 +25,7 @@ class Field(NamedTuple):
 
     @property
     def is_numeric(self) -> bool:
-        """Whether it holds numbers and nothing else."""
+        """Whether all values are numbers."""
         return isinstance(self.spec, specs.Array) and self.spec.dtype.kind not in "US"
 
     @property
@@ -50,7 +50,7 @@ class Field(NamedTuple):
 
     @property
     def bounds(self) -> str:
-        """Smallest and largest value, both inclusive; empty for what has none."""
+        """Smallest and largest value, both inclusive; empty without bounds."""
         if not isinstance(self.spec, specs.Array):
             return ""
         low, high = _number(self.spec.minimum, np.min), _number(self.spec.maximum, np.max)
@@ -58,7 +58,7 @@ class Field(NamedTuple):
 
 
 def fields_of(spec: specs.Dict) -> tuple[Field, ...]:
-    """Takes a spec apart, containers left out.
+    """The leaves of a spec, without containers.
 
     >>> fields_of(specs.Dict({"observation": specs.Dict({"speed": specs.Array((2,), np.float32)})}))
     (Field(path='observation/speed', spec=Array((2,), float32), may_lack=False),)
@@ -85,7 +85,7 @@ def _leaves(path: str, spec: specs.Spec, *, may_lack: bool) -> Iterator[Field]:
 
 
 def _number(bound: np.ndarray | None, extreme: Callable[[np.ndarray], Any]) -> str:
-    """A bound as text; of bounds that differ between elements the outermost."""
+    """A bound as text; if bounds differ between elements, the outermost one."""
     if bound is None or not bound.size:
         return ""
     return f"{extreme(bound.astype(np.float64)):.6g}" if bound.dtype.kind not in "biu" else str(extreme(bound))

@@ -1,4 +1,4 @@
-"""The YAML at the top of a dataset card, from which the hub knows what it is.
+"""The YAML at the top of a dataset card, which describes the dataset to the hub.
 
 https://huggingface.co/docs/hub/datasets-cards; every value is written as JSON, which is YAML too.
 """
@@ -28,7 +28,7 @@ _SIZES: Final = (
 
 
 def front_matter(facts: Facts) -> str:
-    """The block between the dashes, dashes included."""
+    """The YAML block, including its lines of dashes."""
     licence = licence_of(facts.about.licence)
     entries: dict[str, Any] = {"license": licence.hub_id}
     if licence.hub_id == "other":
@@ -39,7 +39,7 @@ def front_matter(facts: Facts) -> str:
         "task_categories": ["reinforcement-learning"],
         "tags": ["rlds", TAG, "episodes", *(slug(one) for one in environment_ids(facts.origins))],
         "size_categories": [size_category(facts.statistics.steps)],
-        "viewer": False,  # the hub's viewer reads tables
+        "viewer": False,  # the hub's viewer supports only tables
     }
     return f"---\n{_yaml(entries)}---\n"
 

@@ -20,15 +20,15 @@ _MAIN: Final = "main"
 
 
 class Hub:
-    """A dataset repository; it is made if it is not there, and so is the branch.
+    """A dataset repository; the repository and the branch are created if they do not exist.
 
-    `HF_ENDPOINT` is the address of the hub, `HF_TOKEN` or `hf auth login` who you are.
+    `HF_ENDPOINT` is the address of the hub; `HF_TOKEN` or `hf auth login` gives the credentials.
 
     Args:
       url: hf://org/name, or hf://org/name@branch.
 
     Raises:
-      PublishError: the URL is none.
+      PublishError: the URL is invalid.
       MissingExtraError: huggingface_hub is not installed.
     """
 
@@ -47,7 +47,7 @@ class Hub:
         return {path: file.size for path, file in self._files(self._revision).items()}
 
     def write(self, items: Sequence[Item], obsolete: Sequence[str], meter: Meter) -> Sent:
-        """Uploads what is missing, then commits. What an earlier run uploaded and did not commit is not sent again."""
+        """Uploads the missing files, then commits. Files that an interrupted run has uploaded are not sent again."""
         sent = Sent(removed=list(obsolete))
         with self._explained(), _without_bars():
             self._api.create_repo(self._repository, repo_type=_TYPE, exist_ok=True)
@@ -103,7 +103,7 @@ class Hub:
             return {entry.path: entry for entry in tree if isinstance(entry, RepoFile)}
 
     def _require_all(self, items: Sequence[Item], revision: str) -> None:
-        """Compares what the hub lists, sizes and digests, with what was sent."""
+        """Compares sizes and digests that the hub lists with those of the sent files."""
         there = self._files(revision)
         wrong = [item.path for item in items if not _is_same(there.get(item.path), item)]
         if wrong:
@@ -114,7 +114,7 @@ class Hub:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Says which repository could not be written, and that work done is not lost."""
+        """Converts errors to a PublishError that names the repository and explains how to continue."""
         try:
             yield
         except PublishError:
@@ -134,14 +134,14 @@ def _is_same(there: Any, item: Item) -> bool:  # huggingface_hub's RepoFile, or 
 
 
 def _git_hash(item: Item) -> str:
-    """What git calls a file by: https://git-scm.com/book/en/v2/Git-Internals-Git-Objects."""
+    """Git's hash of a file: https://git-scm.com/book/en/v2/Git-Internals-Git-Objects."""
     content = item.source.read_bytes()
     return sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
 
 
 @contextmanager
 def _without_bars() -> Iterator[None]:
-    """Turns off huggingface_hub's progress bars: there is one already."""
+    """Disables the progress bars of huggingface_hub, because `publish` has its own."""
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     if are_progress_bars_disabled():

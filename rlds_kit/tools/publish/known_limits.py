@@ -10,11 +10,11 @@ _NOTED_ELSEWHERE = frozenset({"dataset-json"})
 
 
 def limits(facts: Facts, notes: Mapping[str, int]) -> Iterator[str]:
-    """Sentences, the most general first.
+    """The limits as sentences, the most general first.
 
     Args:
       facts: of the dataset.
-      notes: what `verify` noted and took for no damage: how often, by rule.
+      notes: the notes of `verify`, which are no damage: how many, by rule.
     """
     endings = facts.statistics.endings
     yield (
@@ -49,7 +49,7 @@ def _episodes(count: int) -> str:
 
 
 def _missing_observations(facts: Facts) -> int:
-    """Steps that no column of the observation reaches."""
+    """The number of steps without any column of the observation."""
     paths = {field.path for field in facts.fields if f"{field.path}/".startswith(f"{OBSERVATION}/")}
     spanned = [each.values for each in facts.statistics.fields if each.path in paths]
     return facts.statistics.steps - max(spanned) if spanned else 0

@@ -1,4 +1,4 @@
-"""Licences by the names that catalogues know: SPDX identifiers, and the hub's own.
+"""Licences by the names that catalogues use: SPDX identifiers, and the hub's own.
 
 https://spdx.org/licenses, https://huggingface.co/docs/hub/repositories-licenses
 """
@@ -18,12 +18,12 @@ _SUFFIXES: Final = ("-only", "-or-later")
 
 
 class Licence(NamedTuple):
-    """A licence as several catalogues write it.
+    """A licence with its names in several catalogues.
 
     Attributes:
       text: as given, or the SPDX identifier.
-      url: where it can be read; empty if that is not known.
-      hub_id: the hub's identifier; "other" for what the hub does not know.
+      url: of its text; empty if unknown.
+      hub_id: the hub's identifier; "other" for licences that the hub does not list.
     """
 
     text: str

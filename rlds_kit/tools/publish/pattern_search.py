@@ -38,9 +38,9 @@ class Text(NamedTuple):
 
     Attributes:
       path: of the field.
-      value: a text; anything else is compared by the field's name.
+      value: a text; for other values only the field's name is compared.
       is_key: whether the value is a part of the field's name.
-      name: that is compared instead of the last one of the path.
+      name: to compare instead of the last one of the path.
     """
 
     path: str
@@ -162,7 +162,7 @@ def _texts(path: str, value: object) -> Iterator[Text]:
         case Mapping():
             for key, item in value.items():
                 below = f"{path}/{leaves.escape(str(key))}"
-                yield Text(below, str(key), is_key=True)  # a dict of scores may have the players for its keys
+                yield Text(below, str(key), is_key=True)  # the keys of a dict of scores may be names of players
                 yield from _texts(below, item)
         case list() | tuple():
             for item in value:

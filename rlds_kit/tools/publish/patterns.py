@@ -1,6 +1,7 @@
 """Regular expressions that match e-mail addresses and the like, in the names and the texts of fields.
 
-They find common mistakes and nothing else: no match is no proof, in either direction. A pattern with a name and a value
+They only find common mistakes: a match does not prove that there are such data, and no match does not prove the
+opposite. A pattern with a name and a value
 needs both. Names are compared as lower-case words: "playerName" and "player_name" are both "player name".
 """
 
@@ -28,8 +29,8 @@ class Pattern:
       kind: of the data.
       name: searched in the words of a field's name; "" matches all.
       value: searched in a text; "" matches all.
-      confirm: called with what `value` matched.
-      numbers: whether numbers match by their field's name, as a phone number that is an int.
+      confirm: called with the text that `value` matched.
+      numbers: whether numbers match by their field's name, such as a phone number stored as an int.
       unless: searched in the words of a field's name and of its parent's; a match excludes the field.
     """
 

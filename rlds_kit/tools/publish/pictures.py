@@ -80,7 +80,7 @@ def _histograms(panels: Sequence[Histogram | TextHistogram], unit: str, found: p
 
 
 def _frames(dataset: Dataset, facts: Facts) -> "Figure | None":
-    """Moments of the longest episode, from its first step to its last."""
+    """Frames of the longest episode, evenly spaced from its first step to its last."""
     path = next((field.path for field in facts.fields if _is_image(field.path, field.spec)), None)
     if path is None:
         return None
@@ -103,7 +103,7 @@ def _frames(dataset: Dataset, facts: Facts) -> "Figure | None":
 
 
 def _is_image(path: str, spec: specs.Spec) -> bool:
-    """Whether a field of observations is uint8 of rows, columns and one or three channels, or none."""
+    """Whether a field of observations has images: uint8 `[rows, columns]` or `[rows, columns, 1 or 3]`."""
     if not (f"{path}/").startswith(f"{OBSERVATION}/") or not isinstance(spec, specs.Array) or spec.dtype != np.uint8:
         return False
     shape = spec.shape
@@ -113,6 +113,6 @@ def _is_image(path: str, spec: specs.Spec) -> bool:
 
 
 def _image(value: Any) -> np.ndarray:
-    """Converts a frame to what Matplotlib takes: `[rows, columns]` or `[rows, columns, 3]`."""
+    """Converts a frame to a form that Matplotlib accepts: `[rows, columns]` or `[rows, columns, 3]`."""
     array = np.asarray(value)
     return array[..., 0] if array.ndim == 3 and array.shape[2] == 1 else array

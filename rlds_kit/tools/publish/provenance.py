@@ -1,4 +1,4 @@
-"""Where all episodes of a dataset come from, summed up."""
+"""A summary of the provenance of all episodes of a dataset."""
 
 import datetime as dt
 from collections import Counter
@@ -13,16 +13,16 @@ _SHOWN: Final = ("id", "interface", "class", "kwargs", "wrappers", "rom", "num_e
 
 @dataclass(slots=True)
 class Origins:
-    """What the episodes say of themselves.
+    """A summary of the provenance and metadata of episodes.
 
     Attributes:
       environments: the description of each environment, and its number of episodes.
       versions: of Python and packages, by name.
-      seeded: episodes that know the seed of their reset.
-      seeds: how many different ones.
-      first: when the first recording began; None without episodes.
-      last: when the last one did.
-      metadata: keys of the episodes' metadata, and how many have them.
+      seeded: number of episodes with a recorded seed.
+      seeds: number of different seeds.
+      first: time at which the first recording began; None without episodes.
+      last: time at which the last recording began.
+      metadata: keys of the episodes' metadata, and the number of episodes with each.
     """
 
     environments: dict[tuple[tuple[str, str], ...], int] = field(default_factory=dict)
@@ -38,7 +38,7 @@ def origins(dataset: Dataset) -> Origins:
     """Reads the provenance of every episode.
 
     Raises:
-      DamagedError: the record that holds it is damaged.
+      DamagedError: a record that contains it is damaged.
     """
     found, seeds = Origins(), set()
     for episode in dataset.episodes:
@@ -58,7 +58,7 @@ def origins(dataset: Dataset) -> Origins:
 
 
 def environment_ids(found: Origins) -> list[str]:
-    """Ids of environments that have one, each once.
+    """The ids of environments, each once.
 
     >>> environment_ids(Origins(environments={(("id", "ALE/Pong-v5"),): 3}))
     ['ALE/Pong-v5']
@@ -67,7 +67,7 @@ def environment_ids(found: Origins) -> list[str]:
 
 
 def _shown(provenance: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What is worth telling, as text; empty entries are not."""
+    """The displayed entries that are not empty, as text."""
     return tuple((key, _text(provenance[key])) for key in _SHOWN if provenance.get(key))
 
 

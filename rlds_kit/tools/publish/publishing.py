@@ -30,9 +30,9 @@ class Published:
       url: of the destination.
       episodes: of the dataset.
       steps: of the dataset.
-      files: of the published dataset, by path: size and SHA-256.
+      files: size and SHA-256 of each file of the published dataset, by path.
       bytes: of all of them.
-      sent: the files that were written, left as they were, and removed; None after a dry run.
+      sent: the files that were written, unchanged, and removed; None after a dry run.
     """
 
     url: str
@@ -61,26 +61,26 @@ def publish(
 ) -> Published:
     """Publishes the dataset in a directory.
 
-    Files that exist already are not sent again: after a crash the same call continues.
+    Files that exist already are not sent again: after a crash, repeat the call to continue.
 
     Args:
       directory: of the dataset; nothing in it is changed.
       to: a folder, any URL that fsspec can write to, or `hf://org/name[@branch]`.
-      about: name, licence, citation and so on, where `dataset.json` does not say them, or says something else.
+      about: name, licence, citation and so on, where `dataset.json` lacks them or has other values.
       allowed: fields that may be published although they match the pattern of an e-mail address or the like.
-      replace_other: whether another dataset that is at the destination may be replaced.
+      replace_other: whether another dataset at the destination may be replaced.
       dry_run: whether to write nothing.
       stages: gets the progress.
 
     Raises:
-      NotPublishableError: the checks found something; it has all that they found.
+      NotPublishableError: the checks found problems; the error lists all of them.
       NotADatasetError: there is no dataset.
-      PublishError: the destination cannot be used, or what arrived is not what was sent.
+      PublishError: the destination cannot be used, or the stored files differ from the sent ones.
 
     >>> publish("data/pong", "hf://org/pong", About(licence="CC-BY-4.0", citation="..."))  # doctest: +SKIP
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DamageWarning)  # `verify` finds what is damaged
+        warnings.simplefilter("ignore", DamageWarning)  # `verify` reports damage
         dataset = open_dataset(directory)
     if isinstance(dataset.path, RemotePath):
         raise PublishError(f"{dataset.path} is a URL; copy the dataset to a directory, and publish that")

@@ -31,14 +31,14 @@ PICTURES = "card"
 def stage(
     dataset: Dataset, about: About, address: str, report: VerifyReport, folder: Path, stages: Stages
 ) -> list[Item]:
-    """Writes what is published besides the data.
+    """Writes the files that are published besides the data.
 
     Args:
-      dataset: that passed the checks.
-      about: its description, completed.
-      address: what `rlds_kit.open` takes to read the published dataset; empty if it cannot.
+      dataset: one that passed the checks.
+      about: its complete description.
+      address: the argument with which `rlds_kit.open` reads the published dataset; empty if it cannot.
       report: of `verify`.
-      folder: an empty one, to write to.
+      folder: an empty folder to write to.
       stages: gets the progress.
 
     Returns:
@@ -73,7 +73,7 @@ def stage(
 
 
 def _data(dataset: Dataset) -> Iterator[tuple[str, Path]]:
-    """Manifests, shards and layers: where they go, and where they are. A copy that breaks off has manifests first."""
+    """Destination and source paths of manifests, shards and layers; manifests first, to detect interrupted copies."""
     for manifest in manifests_in(dataset.path):
         yield manifest.name, manifest
     for shard in directories.shards_in(dataset.path):
@@ -83,7 +83,7 @@ def _data(dataset: Dataset) -> Iterator[tuple[str, Path]]:
 
 
 def _describe(dataset: Dataset, about: About, folder: Path) -> None:
-    """Writes `dataset.json` with licence and citation; where the dataset has none, one is made from its shards."""
+    """Writes `dataset.json` with licence and citation; if the dataset has none, it is made from its shards."""
     headers = [shard.header for shard in dataset._shards.values() if shard.header is not None]  # noqa: SLF001
     copy_description(dataset.path, folder, headers)
     path = folder / directories.DESCRIPTION

@@ -1,4 +1,4 @@
-"""Plays the episodes of a dataset again."""
+"""Replays the episodes of a dataset."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Member:
 
     Attributes:
       number: of the episode in the dataset.
-      chain: where it stands; None: it is played alone.
+      chain: its position after a seed; None: it is played alone.
     """
 
     number: int
@@ -35,10 +35,10 @@ Course: TypeAlias = tuple[Member, ...]
 
 
 def courses_of(dataset: Dataset, numbers: Sequence[int]) -> list[Course]:
-    """The courses to play so that every chosen episode is played, each with what led to it and once if possible.
+    """The courses that replay every chosen episode, each after the episodes that led to it, and once if possible.
 
     Args:
-      dataset: all episodes that may lead to others.
+      dataset: with all episodes that may lead to chosen ones.
       numbers: of the chosen ones.
     """
     chains = {number: _chain(dataset.episodes[number]) for number in numbers}
@@ -63,7 +63,7 @@ def _courses(
             yield (Member(number),)
         elif first[chain.key][chain.resets].number == number:
             last[chain.key] = max(chain.resets, last.get(chain.key, 0))
-        else:  # a copy of an episode: it comes in place of the other
+        else:  # a copy of an episode replaces the original
             yield (*_before(first[chain.key], chain.resets), Member(number, chain))
     for key, resets in last.items():
         yield _before(first[key], resets + 1)
@@ -91,16 +91,16 @@ def replay(
     with_info: bool = False,
     progress: Progress | None = None,
 ) -> Report:
-    """Makes the recorded environment again, takes the recorded actions, and compares what comes back.
+    """Makes the recorded environment again, takes the recorded actions, and compares the results.
 
     An episode that began with a seed gets an environment of its own, and is reset with its seed and options. One that
     began without is played in the environment of the episodes since the last seed, after these, in their order; they
     are played for it even if they were not chosen. Each is played until something differs: an observation, a reward,
-    or a flag. Observations and rewards are compared bit for bit, but a number that comes back in another type is still
-    the same number. INTERRUPTED and INCOMPLETE episodes are played as far as they go; damaged ones, those that
-    episodes or steps that were not recorded led to, and those whose environment cannot be made again, are in the
-    report with the reason. Only environments are made that are registered with Gymnasium: import the package that
-    registers them first.
+    or a flag. Observations and rewards are compared bit for bit, but equal numbers of different types count as
+    equal. INTERRUPTED and INCOMPLETE episodes are played to their last step. Not played, but reported with the reason,
+    are damaged episodes, those that follow episodes or steps that were not recorded, and those whose environment cannot
+    be made again. Only environments that are registered with Gymnasium are made: first import the package that
+    registers them.
 
     Args:
       dataset: recorded with a Gymnasium environment.
@@ -163,7 +163,7 @@ def _play(dataset: Dataset, course: Course, *, with_info: bool) -> Iterator[Outc
 
 
 def _lack(chain: ResetChain | None, resets: int, steps: int) -> str:
-    """What is not there of what led to an episode, after so many resets and steps; empty if all of it is."""
+    """The reason why an episode cannot be reached after this many resets and steps; empty if it can."""
     if chain is None or (chain.resets, chain.steps) == (resets, steps):
         return ""
     if chain.resets != resets:
@@ -175,7 +175,7 @@ def _lack(chain: ResetChain | None, resets: int, steps: int) -> str:
 
 
 def _unseeded(episode: Episode, chain: ResetChain | None) -> str:
-    """Why the random numbers of an episode are unknown; empty if they follow from a seed."""
+    """The reason why the random state of an episode is unknown; empty if a seed determines it."""
     if chain is not None or episode.seed is not None or not episode.provenance.get("id"):
-        return ""  # without an id there is more to say than that
+        return ""  # without an id there is a better reason
     return f"no seed was recorded, and none before it; pass one to the first reset, or {ADVICE}"

@@ -1,4 +1,4 @@
-"""Renders the steps of an episode again: the environment is made as it was, and takes the recorded actions."""
+"""Renders the steps of an episode again: makes the recorded environment and takes the recorded actions."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,7 +19,7 @@ class NotDrawnError(RldsKitError, ValueError):
 
 
 def why_not_drawn(episode: Episode) -> str:
-    """Why an episode cannot be rendered again, as far as that is known without trying; empty if it may be."""
+    """The reason why an episode cannot be rendered, if that is known without trying; else empty."""
     if not episode.provenance.get("id"):
         return "no environment id was recorded, so the environment cannot be made again"
     if episode.seed is None:
@@ -28,14 +28,14 @@ def why_not_drawn(episode: Episode) -> str:
 
 
 def drawn(episode: Episode) -> Iterator[np.ndarray]:
-    """Renders each step of an episode again: yields what the environment draws, `[height, width, 3]` uint8.
+    """Renders each step of an episode: yields the frames of the environment, `[height, width, 3]` uint8.
 
-    Observations and rewards are compared with what was recorded, bit for bit: a picture is of the step that was
-    recorded, or there is none. Only environments are made that are registered with Gymnasium.
+    Observations and rewards are compared with the recorded ones, bit for bit, so every picture shows the recorded step.
+    Only environments that are registered with Gymnasium are made.
 
     Raises:
-      NotDrawnError: no seed or no environment was recorded, it cannot be made here, it draws nothing, or it does
-        something else than when it was recorded; pictures of the steps before are given before.
+      NotDrawnError: no seed or no environment was recorded, it cannot be made here, it draws nothing, or its results
+        differ from the recorded ones; pictures of earlier steps have been yielded by then.
       DamagedError: a step is damaged.
     """
     if reason := why_not_drawn(episode):
@@ -55,7 +55,7 @@ def drawn(episode: Episode) -> Iterator[np.ndarray]:
             yield _picture(env.render(), row)
     finally:
         env.close()
-    last = episode.length - 1  # which the limit of a study, or a person, may have made the last
+    last = episode.length - 1  # the last step may be due to the limit of a study, or to a person
     reason = done.reason
     different = [each for each in done.divergences if each.field not in FLAG_NAMES or each.step != last]
     if different:

@@ -1,4 +1,4 @@
-"""Plays one episode again."""
+"""Replays one episode."""
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ OPEN_ENDED: Final = (None, EpisodeEnd.INCOMPLETE)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A recorded step, with ABSENT for what is undefined."""
+    """A recorded step, with ABSENT for undefined values."""
 
     number: int
     observation: Any
@@ -32,13 +32,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """The result of playing an episode.
+    """The result of replaying an episode.
 
     Attributes:
       compared: actions whose results were compared.
       taken: actions that were taken.
-      divergences: what differs at the first step where anything does.
-      reason: why not all actions were taken; empty when they were, or when nothing more was to come after a difference.
+      divergences: all differences at the first step with any.
+      reason: why not all actions were taken; empty if all were, or if the replay ended at a difference.
     """
 
     compared: int
@@ -48,13 +48,13 @@ class Played:
 
 
 def play(env: gymnasium.Env[Any, Any], episode: Episode, *, with_info: bool, to_the_end: bool = False) -> Played:
-    """Resets an environment as an episode began, and takes the episode's actions until something differs.
+    """Resets an environment as recorded, and takes the actions of the episode until something differs.
 
     Args:
-      env: made as the recorded one was; if the episode has no seed, with what was done since the last one.
+      env: like the recorded one; if the episode has no seed, in the state after all episodes since the last seed.
       episode: to play.
       with_info: whether to compare infos.
-      to_the_end: whether to take the actions that come after a difference, too, for what follows the episode.
+      to_the_end: whether to continue after a difference, because later episodes depend on all actions.
 
     Raises:
       DamagedError: a step is damaged.
@@ -71,14 +71,14 @@ def play(env: gymnasium.Env[Any, Any], episode: Episode, *, with_info: bool, to_
 def played(
     env: gymnasium.Env[Any, Any], episode: Episode, *, with_info: bool, to_the_end: bool = False
 ) -> Generator[int, None, Played]:
-    """Does what `play` does, row by row: gives the number of each that the environment stands at as recorded."""
+    """Works as `play`, row by row: yields the number of each row that the environment reaches as recorded."""
     rows = _rows(episode, with_info=with_info)
     row, compared, taken = next(rows, None), 0, 0
     if row is None:
         return Played(0, 0)
     try:
         observation, info = env.reset(seed=episode.seed, options=episode.options)
-    except Exception as error:  # noqa: BLE001  whatever it is, it was not raised when the episode was recorded
+    except Exception as error:  # noqa: BLE001  any error is a divergence: none was raised during the recording
         return Played(0, 0, (_raised(row.number, error),), "its reset raised an error")
     found = _compared(row.number, (OBSERVATION, row.observation, observation), (INFO, row.info, info))
     for following in rows:
@@ -105,7 +105,7 @@ def played(
             (INFO, following.info, info),
         )
         row = following
-    if all(each.field in FLAG_NAMES for each in found):  # it ends otherwise; what there is to see is the same
+    if all(each.field in FLAG_NAMES for each in found):  # it ends differently, but the frame is the same
         yield row.number
     return Played(compared, taken, found)
 
@@ -115,7 +115,7 @@ def _raised(row: int, error: Exception) -> Divergence:
 
 
 def gap(episode: Episode) -> str:
-    """Why an episode with steps left out cannot be played from its start; empty if none were left out there."""
+    """The reason why left-out steps at the start prevent a replay; empty if there are none."""
     if STEP_INDEX not in episode.fields or not episode.length:
         return ""
     first = episode[:1][STEP_INDEX]
@@ -141,7 +141,7 @@ def _mask(part: Episode, name: str) -> np.ndarray:
 
 
 def _flags(episode: Episode, row: int, *, terminated: bool, truncated: bool) -> list[tuple[str, object, object]]:
-    """The flags that belong to a row: those of the end on the last one, and none before."""
+    """The flags of a row: those of the episode's end on the last row, else False."""
     is_last = row == episode.length - 1
     if is_last and episode.end in OPEN_ENDED:
         return []
@@ -150,7 +150,7 @@ def _flags(episode: Episode, row: int, *, terminated: bool, truncated: bool) -> 
 
 
 def _compared(row: int, *values: tuple[str, object, object]) -> tuple[Divergence, ...]:
-    """What differs of values that were recorded. A number of another type is not another number."""
+    """The differences from the recorded values. Equal numbers of different types count as equal."""
     return tuple(
         Divergence(found.path, row, short(found.a), short(found.b), found.max_difference)
         for name, recorded, replayed in values

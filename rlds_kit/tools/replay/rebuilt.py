@@ -1,6 +1,6 @@
 """Makes the environment of an episode again, or explains why that is impossible.
 
-Only what this process knows already is called; see `rlds_kit.base.environment`.
+Calls only code that is already known to this process; see `rlds_kit.base.environment`.
 """
 
 import importlib.metadata
@@ -30,14 +30,14 @@ VIDEO: Final = "gymnasium.wrappers.rendering.RecordVideo"
 def rebuilt(provenance: Mapping[str, Any], **kwargs: Any) -> gymnasium.Env[Any, Any]:
     """Makes the environment that an episode was recorded with.
 
-    Of a vector environment of Gymnasium's own, one sub-environment is made.
+    For a vector environment of Gymnasium, one sub-environment is made.
 
     Args:
       provenance: of the episode.
       **kwargs: replace recorded keyword arguments, for instance `render_mode="rgb_array"`.
 
     Raises:
-      NotRebuiltError: it was no Gymnasium environment, it has no id, or what is made is not wrapped as it was.
+      NotRebuiltError: it was no Gymnasium environment, it has no id, or its wrappers cannot be applied.
 
     >>> rebuilt({"interface": "gymnasium", "id": "CartPole-v1"}).unwrapped.__class__.__name__
     'CartPoleEnv'
@@ -59,7 +59,7 @@ def rebuilt(provenance: Mapping[str, Any], **kwargs: Any) -> gymnasium.Env[Any, 
 
 
 def doubts(provenance: Mapping[str, Any]) -> Iterator[str]:
-    """What may explain that the environment does something else: other versions, arguments that were not recorded.
+    """Possible reasons for a divergence: other versions, arguments that were not recorded.
 
     >>> next(doubts({"spec": {}, "versions": {"gymnasium": "0.1"}})).partition(",")[0]
     'recorded with gymnasium 0.1'
@@ -104,7 +104,7 @@ def _require_plain_vector(provenance: Mapping[str, Any]) -> None:
 
 
 def _of_one(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """What one environment, or sub-environment, is made from."""
+    """The description that one environment, or sub-environment, is made from."""
     require_form(provenance)
     if provenance.get("interface") != VECTOR:
         return dict(provenance)

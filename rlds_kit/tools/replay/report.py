@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """A value that is not what was recorded.
+    """A value that differs from the recorded one.
 
     Attributes:
       field: path of it, as in "observation", "reward", "terminated", "info/lives"; or "error", where the environment
         raised one.
       step: row of the episode: of a reward, that of its action; of an observation and of flags, the one after it.
-      recorded: in short.
-      replayed: in short.
+      recorded: the recorded value, abbreviated.
+      replayed: the value in the replay, abbreviated.
       max_difference: the largest absolute difference of numbers; None if there is none.
     """
 
@@ -30,11 +30,11 @@ class Outcome:
 
     Attributes:
       episode: its number in the dataset.
-      id: its own.
-      actions: that were recorded.
-      replayed: of these, how many were taken again.
-      divergences: everything that differs at the first step at which anything does; empty where nothing does.
-      reason: why the rest was not played again; empty when all was, or when it diverged.
+      id: of the episode.
+      actions: number of recorded actions.
+      replayed: how many of them were taken.
+      divergences: all differences at the first step with any; empty if there are none.
+      reason: why the rest was not replayed; empty if all was, or if it diverged.
     """
 
     episode: int
@@ -46,7 +46,7 @@ class Outcome:
 
     @property
     def diverged(self) -> bool:
-        """Whether the environment did something else."""
+        """Whether the results differ from the recorded ones."""
         return bool(self.divergences)
 
 
@@ -55,9 +55,9 @@ class Report:
     """The result of `replay`.
 
     Attributes:
-      dataset: where it is.
-      outcomes: one an episode.
-      notes: what may explain a divergence: versions other than those that recorded, arguments that were not recorded.
+      dataset: its path.
+      outcomes: one for each episode.
+      notes: possible reasons for a divergence: other versions than recorded, arguments that were not recorded.
     """
 
     dataset: str
@@ -66,15 +66,15 @@ class Report:
 
     @property
     def diverged(self) -> tuple[Outcome, ...]:
-        """Episodes in which the environment did something else."""
+        """Episodes whose results differ from the recorded ones."""
         return tuple(each for each in self.outcomes if each.diverged)
 
     @property
     def not_replayed(self) -> tuple[Outcome, ...]:
-        """Episodes that were not played again, or not to their end; each has a reason."""
+        """Episodes that were not replayed, or not to their end; each has a reason."""
         return tuple(each for each in self.outcomes if each.reason)
 
     @property
     def ok(self) -> bool:
-        """Whether every episode was played again to its end and nothing diverged."""
+        """Whether every episode was replayed to its end without a divergence."""
         return not (self.diverged or self.not_replayed)

@@ -31,7 +31,7 @@ _TAG_BYTES: Final = 1
 
 @dataclass(slots=True)
 class EpisodeFindings:
-    """What is wrong with an episode, and what is worth knowing of it."""
+    """The problems of an episode, and notes about it."""
 
     problems: list[Finding] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
@@ -60,7 +60,7 @@ class _Check:
         at = 0
         for block in episode.blocks:
             at = self._block(block, at)
-        length = at + (episode.end is not None and episode.end.rows > at)  # then the last one here is not the last
+        length = at + (episode.end is not None and episode.end.rows > at)  # then the last row here is not the last
         self._row_findings(self._rows.findings(length, self._declared, self._excused))
         self.found.steps = at
         if episode.end is not None:
@@ -100,7 +100,7 @@ class _Check:
         return max(at, header.end_row)
 
     def _columns(self, block: SightedBlock) -> list[Column]:
-        """The columns that are as they should be; the others are reported."""
+        """The valid columns; the others are reported."""
         good = []
         try:
             self._check_layout(block)
@@ -121,7 +121,7 @@ class _Check:
         place = self._file.place(block.position)
         column = columns.decode(layout_of(header, place), payload, place)
         if column.key.kind not in restore.NUMERIC:
-            restore.exact(column)  # text must be text, and trees be trees
+            restore.exact(column)  # text must be valid Unicode, and trees valid messages
         return column
 
     def _short(self, error: Exception, block: SightedBlock) -> str:
@@ -129,7 +129,7 @@ class _Check:
         return str(error).removeprefix(f"{self._file.place(block.position)}: ").partition("; run ")[0]
 
     def _check_layout(self, block: SightedBlock) -> None:
-        """Columns must be within the block's rows, and where a plain protobuf reader finds them."""
+        """Checks that columns are within the block's rows, and at the offsets where a protobuf library finds them."""
         at = 0
         place = self._file.place(block.position)
         for header in block.header.columns:
@@ -148,9 +148,9 @@ class _Check:
             if problem.kind in _LIMITS:
                 count, first, message = self._limits.get(problem.place, (0, row, problem.message))
                 self._limits[problem.place] = (count + 1, first, message)
-            elif name == ACTION:  # what the agent did is data, whether the environment allows it or not
+            elif name == ACTION:  # actions are data, whether the environment allows them or not
                 self._note("action", str(problem), step=row)
-            elif name in self._deviating:  # the recorder took note of it: it is what the environment gave
+            elif name in self._deviating:  # the recorder listed it: the environment returned it
                 count, first, _ = self._others.get(str(problem), (0, row, ""))
                 self._others[str(problem)] = (count + 1, first, "")
             else:
@@ -200,13 +200,13 @@ def check_episode(
     is_locked: bool,
     deviating: Collection[str] = (),
 ) -> EpisodeFindings:
-    """Checks everything about an episode that can be checked without knowing the others.
+    """Checks everything about an episode that does not depend on other episodes.
 
     Args:
       file: the shard.
-      episode: what a survey of the shard found of it.
+      episode: the result of a survey of the shard.
       declared: the shard's spec.
-      is_locked: whether it may still be being recorded.
-      deviating: names of declared fields in which, as the shard states, something else came; that is no damage.
+      is_locked: whether it may still be recorded.
+      deviating: names of declared fields with deviations that the shard lists; these are no damage.
     """
     return _Check(file, episode, declared, deviating).run(is_locked=is_locked)

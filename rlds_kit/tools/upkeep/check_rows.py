@@ -1,4 +1,4 @@
-"""Which rows of an episode have a value for which field, and whether they should."""
+"""Checks which rows of an episode have values: each field must have one exactly in the rows where it is defined."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -20,7 +20,7 @@ _MAY_LACK: Final = (specs.Optional, specs.Any)
 
 
 class Rows:
-    """Collects what the blocks of an episode hold; `findings` judges when all are in."""
+    """Collects the rows of all blocks of an episode; call `findings` after the last one."""
 
     def __init__(self) -> None:
         self._covered: list[np.ndarray] = []
@@ -29,7 +29,7 @@ class Rows:
         self._latest: dict[str, int] = {}
 
     def add(self, rows: range, columns: Sequence[Column]) -> Iterator[RowFinding]:
-        """Adds a block; yields where a value comes a second time."""
+        """Adds a block; yields a finding for each second value of the same row."""
         self._covered.append(np.arange(rows.start, rows.stop))
         for name, parts in by_field(columns).items():
             self._defined.setdefault(name, []).extend(part.rows for part in parts)
@@ -52,7 +52,7 @@ class Rows:
             yield from (("value-twice", row, f"{path} has two values") for row in again[:1])
 
     def findings(self, length: int, declared: specs.Dict, excused: Sequence[Span]) -> Iterator[RowFinding]:
-        """What is defined and should not be, and the other way round, in an episode of `length` rows."""
+        """Values that are defined but should not be, and missing ones, in an episode of `length` rows."""
         covered = _mask(self._covered, length)
         steps, has_step = self._step_index(length)
         yield from self._step_order(steps, has_step)
@@ -70,7 +70,7 @@ class Rows:
                 yield from _where(defined & left_out, "gap", f"{name} is defined although the next step was left out")
                 yield from _where(defined & _last(length), "last-step", f"{name} is defined in the last step")
             elif name == OBSERVATION:
-                # Data may lack its final observation; everything in that row is undefined then.
+                # Data may lack the final observation; then everything in that row is undefined.
                 yield from _where(lacking & ~_last(length), "undefined", f"{name} is undefined")
 
     def _step_index(self, length: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Checks what describes a shard: header, spec, index and footer against what is in the file."""
+"""Checks the description of a shard: header, spec, index and footer must match the content of the file."""
 
 import uuid
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from rlds_kit.tools.upkeep.survey import Survey
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose bytes a chunk holds: what of which episode, beginning at which step."""
+    """The content of a chunk: which part of which episode, and its first step."""
 
     what: str
     episode: uuid.UUID | None = None
@@ -27,7 +27,7 @@ def declared_fields(found: Survey) -> specs.Dict:
     """The spec of a shard, from its header or else from its index.
 
     Raises:
-      FormatError: it is no spec of fields.
+      FormatError: it is not a spec of fields.
     """
     header = found.header or (found.index.header if found.index is not None else None)
     if header is None:
@@ -39,7 +39,7 @@ def declared_fields(found: Survey) -> specs.Dict:
 
 
 def owners(found: Survey) -> dict[int, Owner]:
-    """What lies at which position, as the index and readable block headers tell: it puts a name to damage."""
+    """The content at each position, from the index and readable block headers, to describe damage."""
     known: dict[int, Owner] = {}
     for entry in found.index.episodes if found.index is not None else ():
         episode = uuid_of(entry.episode_id)
@@ -55,7 +55,7 @@ def owners(found: Survey) -> dict[int, Owner]:
 
 
 def shard_problems(found: Survey) -> Iterator[Finding]:
-    """What is wrong with a shard as a file."""
+    """The problems of a shard as a file."""
     yield from found.findings
     known = owners(found)
     for region in found.damage:
@@ -77,12 +77,12 @@ def shard_problems(found: Survey) -> Iterator[Finding]:
 
 
 def amended_fields(found: Survey) -> set[str]:
-    """The names of fields of which a shard says, after its header, that something else came in them."""
+    """The names of declared fields for which a shard lists deviations."""
     return {name for amendment in found.amendments for name in amendment.dict.key}
 
 
 def shard_notes(found: Survey) -> Iterator[Finding]:
-    """What is worth knowing of a shard, and no damage."""
+    """Notes about a shard, which are no damage."""
     if found.truncation is not None and not found.is_locked:
         torn = found.truncation
         yield Finding("truncated", str(torn), found.name, torn.begin, torn.begin + torn.length)

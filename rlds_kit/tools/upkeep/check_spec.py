@@ -1,4 +1,4 @@
-"""Whether what was recorded in declared fields fits their specs, block by block."""
+"""Checks whether the values of declared fields fit their specs, block by block."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from rlds_kit.storage.stacking import spec_at
 
 
 class Misfit(NamedTuple):
-    """A value that does not fit; `problem.kind` is "bounds" or "charset" where it fits but for its limits."""
+    """A value that does not fit; `problem.kind` is "bounds" or "charset" if only its limits are violated."""
 
     row: int
     problem: Problem
@@ -30,7 +30,7 @@ def by_field(columns: Sequence[Column]) -> dict[str, list[Column]]:
 
 
 def misfits(name: str, spec: specs.Spec, columns: Sequence[Column]) -> Iterator[Misfit]:
-    """Everything in the rows of one block's `columns`, which are the field `name`, that does not fit `spec`."""
+    """All values in `columns`, the columns of field `name` in one block, that do not fit `spec`."""
     if all(_is_uniform(column, _leaf_spec(spec, column)) for column in columns):
         for row in _representatives(columns):
             yield from (Misfit(row, problem) for problem in specs.problems(spec, _value(columns, row), name))

@@ -1,4 +1,4 @@
-"""Checks that everything is there that writers closed, notes what is given up, and checks the layers of a dataset."""
+"""Checks that all closed files exist, records accepted losses, and checks the layers of a dataset."""
 
 import time
 import uuid
@@ -20,7 +20,7 @@ def manifest_losses(dataset: Path, manifests: Manifests, damaged: Collection[str
     Args:
       dataset: its directory.
       manifests: of the dataset.
-      damaged: files whose damage is known, and whose digests are not compared.
+      damaged: files that are known to be damaged; their digests are not compared.
     """
     found = losses(dataset, manifests)
     known = {*damaged, *(each.path for each in found)}
@@ -42,7 +42,7 @@ def manifest_finding(lost: Lost) -> Finding:
 
 
 def accept(dataset: Path, lost: Sequence[Lost]) -> None:
-    """Notes that losses are accepted, in a manifest of its own: those of writers are theirs, and they may be alive.
+    """Records accepted losses in a new manifest: each manifest of a writer may only be changed by that writer.
 
     Raises:
       OSError: it cannot be written.
@@ -54,7 +54,7 @@ def accept(dataset: Path, lost: Sequence[Lost]) -> None:
 
 
 def layer_problems(dataset: Path, digests: Mapping[bytes, bytes]) -> Iterator[Finding]:
-    """What is wrong with the layers of a dataset.
+    """The problems of the layers of a dataset.
 
     Args:
       dataset: its directory.

@@ -1,4 +1,4 @@
-"""Notes what a new dataset has, when all of its files are complete, and compares files with what was noted of them."""
+"""Writes the manifests of a new dataset when its files are complete, and computes the current entries of files."""
 
 from pathlib import Path
 
@@ -13,9 +13,9 @@ from rlds_kit.storage.shard_file import ShardFile
 
 
 def note_closed(directory: Path) -> None:
-    """Writes the manifests of a directory without other writers: of its shards and the files of its layers.
+    """Writes the manifests of the shards and layers in a directory that has no other writers.
 
-    The same files have the same manifests.
+    Equal files give equal manifests.
 
     Raises:
       OSError: one cannot be read or written.
@@ -27,7 +27,7 @@ def note_closed(directory: Path) -> None:
 
 
 def digest_in(directory: Path, path: str) -> str | None:
-    """What the manifest of a file would say of its content now; None: it has no index that can be read.
+    """The manifest entry for the current content of a file; None: it has no readable index.
 
     Raises:
       OSError: it cannot be read.

@@ -22,7 +22,7 @@ _OF_A_RUN: Final = ("spec", "metadata", "environment")
 
 
 def copy_episode(file: ShardFile, entry: EpisodeEntry, writer: ShardWriter | None, meter: Meter | None = None) -> bytes:
-    """Writes an episode as it is stored: no column is decoded.
+    """Copies an episode as stored, without decoding columns.
 
     Args:
       file: the shard with the episode.
@@ -31,7 +31,7 @@ def copy_episode(file: ShardFile, entry: EpisodeEntry, writer: ShardWriter | Non
       meter: counts the bytes of the blocks.
 
     Returns:
-      The XXH3-128 of all bytes, which is that of the copy too.
+      The XXH3-128 of all bytes, which is the same for the copy.
 
     Raises:
       DamagedError: the episode is damaged, or steps of it are missing.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.base.errors import NotADatasetError
 from rlds_kit.remote.path import as_path
 from rlds_kit.storage import directory as directories
 
@@ -21,10 +20,10 @@ class Finding:
       rule: its kind, a short permanent name.
       message: for people.
       shard: name of the file; empty when it concerns the dataset.
-      begin: first byte of the file it concerns; None when no bytes in particular.
+      begin: first affected byte of the file; None if it concerns no particular bytes.
       end: one past the last.
-      episode: None when it concerns no episode in particular.
-      step: the first one it concerns, counted from the episode's start.
+      episode: None if it concerns no particular episode.
+      step: the first affected one, counted from the episode's start.
 
     >>> print(Finding("column-damaged", "action does not match its checksum", "a.riegeli", 64, 512, step=3))
     a.riegeli, bytes 64 to 512, step 3: column-damaged: action does not match its checksum
@@ -40,7 +39,7 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """Where, as far as that is known."""
+        """The place, as far as it is known."""
         parts = (
             self.shard,
             f"bytes {self.begin} to {self.end}" if self.begin is not None else "",
@@ -60,12 +59,10 @@ def require_dataset(directory: str | os.PathLike[str]) -> Path:
       NotADatasetError: there is none.
     """
     path = as_path(directory)
-    if not directories.is_dataset(path):
-        what = "is no directory" if not path.is_dir() else f"has no shard and no {directories.DESCRIPTION}"
-        raise NotADatasetError(f"{path}: expected a dataset, but it {what}; check the path")
+    directories.require_dataset(path)
     return path
 
 
 def uuid_of(episode_id: bytes) -> uuid.UUID | None:
-    """An episode's id as everybody writes it; None if it is no UUID."""
+    """An episode's id in the usual text form of a UUID; None if it is no UUID."""
     return uuid.UUID(bytes=episode_id) if len(episode_id) == _UUID_BYTES else None

@@ -1,7 +1,8 @@
 """`dataset.json` of an edited dataset: the descriptions of its sources, and its lineage.
 
-`"lineage": {"verb", "arguments", "version", "sources": [{"name", "digest", "lineage"}]}`: the lineage of a source is
-there if it has one, so the whole history is recorded, also that of merges. Digests are content digests in hexadecimal.
+`"lineage": {"verb", "arguments", "version", "sources": [{"name", "digest", "lineage"}]}`: the lineage of a
+source is included if it has one, so the whole history is recorded, also that of merges. Digests are content digests in
+hexadecimal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +24,8 @@ def lineage(verb: str, arguments: Mapping[str, Any], sources: Sequence[Source]) 
 
     Args:
       verb: "merge", "filter", ...
-      arguments: of the verb, as JSON has them.
-      sources: that it is made from.
+      arguments: of the verb, as JSON values.
+      sources: datasets that it is made from.
     """
     return {
         "verb": verb,
@@ -44,7 +45,7 @@ def describe(directory: Path, sources: Sequence[Source], spec: specs.Dict, made:
 
     Args:
       directory: of the new dataset.
-      sources: that it was made from.
+      sources: datasets that it was made from.
       spec: the declared fields.
       made: its lineage.
 
@@ -55,14 +56,14 @@ def describe(directory: Path, sources: Sequence[Source], spec: specs.Dict, made:
     if not header.HasField("metadata"):
         header = pb.ShardHeader(metadata=_NO_ENTRIES, environment=_NO_ENTRIES)
     directories.prepare(directory, "append", spec, _about(sources), header)
-    # Entries that others put into the first source's file stay.
+    # Entries of other programs in the first source's file are preserved.
     directories.rewrite_description(
         directory, {**sources[0].description, **directories.description(directory), LINEAGE: made}
     )
 
 
 def note(directory: Path, made: Mapping[str, Any]) -> None:
-    """Adds its lineage to the dataset.json that a new dataset has.
+    """Adds the lineage to the existing dataset.json of a new dataset.
 
     Raises:
       OSError: it cannot be written.
@@ -79,5 +80,5 @@ def _about(sources: Sequence[Source]) -> dict[str, str]:
     return {
         **same,
         "citation": "\n\n".join(citations),
-        "licence": "" if "" in licences else " AND ".join(licences),  # how SPDX joins several
+        "licence": "" if "" in licences else " AND ".join(licences),  # the SPDX expression for several licences
     }

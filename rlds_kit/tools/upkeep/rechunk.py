@@ -1,4 +1,4 @@
-"""Rewrites a dataset in blocks of another size: many small ones compress badly and are slow to read."""
+"""Rewrites a dataset in blocks of another size: small blocks compress badly and are slow to read."""
 
 import os
 import uuid
@@ -42,8 +42,8 @@ class RechunkReport:
     """The result of `rechunk`.
 
     Attributes:
-      source: of the original.
-      destination: of the copy.
+      source: path of the original.
+      destination: path of the copy.
       left_out: episodes that are being recorded; they are not in the copy.
       episodes: in the copy.
       steps: in the copy.
@@ -73,24 +73,24 @@ def rechunk(
     max_shard_bytes: int = MAX_SHARD_BYTES,
     progress: Progress | None = None,
 ) -> RechunkReport:
-    """Copies a dataset into blocks of `block_rows` steps. Discarded episodes are gone for good.
+    """Copies a dataset into blocks of `block_rows` steps. The bytes of discarded episodes are not copied.
 
-    Everything else stays: ids, metadata, every value and its type, layers. The content digest of each episode is
-    computed from what was read and again from the finished copy; all must be the one that the original has.
+    Everything else is preserved: ids, metadata, every value and its type, layers. The content digest of each episode is
+    computed from the original and again from the finished copy, and both are compared with the stored digest.
 
     Args:
       source: of the dataset; not changed.
       destination: for the copy; must not exist, or be empty.
       block_rows: steps in a block.
-      block_bytes: bytes in a block before compression, if `block_rows` would be more.
+      block_bytes: maximum bytes in a block before compression; such a block has fewer than `block_rows` steps.
       max_shard_bytes: a shard that has reached this size takes no new episode.
       progress: gets the bytes done; they are read twice.
 
     Raises:
-      ValueError: a size is not above 0.
+      ValueError: a size is not positive.
       NotADatasetError: there is no dataset at `source`.
       DatasetExistsError: something is at `destination`.
-      DamagedError: something of the original is damaged; nothing is left of the copy.
+      DamagedError: the original is damaged; the copy is removed.
       OSError: a file cannot be read or written.
 
     >>> rechunk("data/pong", "data/pong-128", block_rows=128)  # doctest: +SKIP

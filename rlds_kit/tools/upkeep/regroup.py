@@ -1,4 +1,4 @@
-"""Columns of an episode in blocks of other rows: cut apart and joined, value for value."""
+"""Divides the columns of an episode into blocks of other sizes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,12 +12,12 @@ from rlds_kit.storage.leaf import ColumnKey
 def regrouped(
     blocks: Iterator[tuple[range, list[Column]]], block_rows: int, block_bytes: int
 ) -> Iterator[tuple[range, list[Column]]]:
-    """Puts columns into blocks of other rows; what was done in a step stays with the observation after it.
+    """Divides columns into blocks of other sizes; an action stays in the block of the next observation.
 
     Args:
       blocks: rows and columns of each block, in order.
       block_rows: of each block but the last.
-      block_bytes: fewer rows are in a block where they would have more bytes.
+      block_bytes: maximum bytes of a block, which may then have fewer rows.
     """
     waiting: list[Column] = []
     acted: set[str] = set()

@@ -1,4 +1,4 @@
-"""Makes a good copy of a damaged dataset, and lists exactly what was lost."""
+"""Makes a valid copy of a damaged dataset, and lists exactly which data were lost."""
 
 import os
 import uuid
@@ -35,10 +35,10 @@ class RepairReport:
     """The result of `repair`.
 
     Attributes:
-      source: of the original.
-      destination: of the copy.
-      losses: what the copy lacks; empty when everything could be saved.
-      left_out: episodes that are being recorded; they are in no copy, and not lost.
+      source: path of the original.
+      destination: path of the copy.
+      losses: data that the copy lacks; empty if everything could be saved.
+      left_out: episodes that are being recorded; they are not in the copy, but not lost.
       shards: files written.
       episodes: in the copy.
       steps: in the copy.
@@ -55,7 +55,7 @@ class RepairReport:
 
 @dataclass(slots=True)
 class _Work:
-    """What is done so far."""
+    """The state of a repair."""
 
     destination: Path
     losses: list[Loss] = field(default_factory=list)
@@ -70,14 +70,14 @@ class _Work:
 def repair(
     source: str | os.PathLike[str], destination: str | os.PathLike[str], progress: Progress | None = None
 ) -> RepairReport:
-    """Copies everything of a dataset that is good; the original is not touched.
+    """Copies all intact data of a dataset; the original is not changed.
 
-    Blocks that are intact are copied as they are. Every step of the copy equals the original's, or lacks fields that
-    were damaged. Where steps are lost, the others are renumbered and `step_index` has their numbers in the original;
+    Intact blocks are copied unchanged. Every step of the copy equals that of the original, or lacks fields that were
+    damaged. Where steps are lost, the others are renumbered and `step_index` has their numbers in the original;
     an episode whose last steps or end are lost is INCOMPLETE.
 
-    A digest that does not match although every checksum does is no damage but a fault of the writer. It is copied as it
-    is, because the right one is unknown.
+    If a digest does not match although all checksums do, the writer was faulty, and nothing is damaged. The digest is
+    copied unchanged, because the right one is unknown.
 
     Args:
       source: of the dataset.
@@ -122,7 +122,7 @@ def repair(
 def _repair_shard(work: _Work, source: Path, file: ShardFile, meter: Meter) -> None:
     found = survey(file, meter)
     for finding in found.findings:
-        if finding.rule == "record":  # whole, but not known to this version: a newer one may read it
+        if finding.rule == "record":  # intact, but unknown to this version: a newer one may read it
             message = f"left out, bytes {finding.begin} to {finding.end}: {finding.message}"
             work.losses.append(Loss("record", message, found.name))
     plans = {episode.episode_id: plan for episode, plan in _plans(work, found, file) if plan.rows}
@@ -134,7 +134,7 @@ def _repair_shard(work: _Work, source: Path, file: ShardFile, meter: Meter) -> N
     work.headers[found.name] = header
     writer = ShardWriter(work.destination / found.name, header)
     try:
-        # A lost record may be an amendment, and rows get new fields: new amendments follow from the columns.
+        # A lost record may be an amendment, and rows get new fields: so amendments are computed from the columns.
         declared = header.spec.dict.key
         copies = [EpisodeCopy(found, file, found.episodes[key], plan, declared) for key, plan in plans.items()]
         seen = SeenFields(header.spec) if found.damage or any(copy.is_changed for copy in copies) else None
@@ -152,7 +152,7 @@ def _digest(episode: SightedEpisode) -> bytes:
 
 
 def _plans(work: _Work, found: Survey, file: ShardFile) -> Iterator[tuple[SightedEpisode, Plan]]:
-    """What to copy of which episode; notes what is lost as a whole."""
+    """Plans which parts of each episode to copy; records episodes that are lost completely."""
     indexed = {} if found.index is None else {entry.episode_id: entry for entry in found.index.episodes}
     for episode_id in {**found.episodes, **indexed}:
         episode = found.episodes.get(episode_id, SightedEpisode(episode_id))

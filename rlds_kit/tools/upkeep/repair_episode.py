@@ -1,4 +1,4 @@
-"""Copies one episode by a plan, and lists what it lost."""
+"""Copies one episode according to a plan, and lists its losses."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -27,16 +27,16 @@ What: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A loss: something that the copy lacks.
+    """A loss: data that the copy lacks.
 
     Attributes:
       what: "episode", "steps", "field", "start" (metadata, seed and options), "end", "header" (of the shard), "record"
-        (one that this version does not know), "description" (dataset.json), "layer" or "file" (one that was closed is
-        missing, or is not as it was).
+        (one that this version does not know), "description" (dataset.json), "layer" or "file" (a closed file is missing
+        or has changed).
       message: for people.
       shard: name of the file.
-      episode: None when it concerns none in particular.
-      first: the first step, as the original counts them; None when it concerns none in particular.
+      episode: None if it concerns no particular episode.
+      first: the first step, as numbered in the original; None if it concerns no particular step.
       end: one past the last.
       path: of the field.
     """
@@ -58,10 +58,10 @@ class EpisodeCopy:
     """Copies one episode.
 
     Args:
-      found: what is in its shard.
+      found: the content of its shard.
       file: the shard.
-      episode: what is there of it.
-      plan: what to copy.
+      episode: its records in the shard.
+      plan: which parts to copy.
       declared: names of the fields that every step should have.
     """
 
@@ -77,18 +77,18 @@ class EpisodeCopy:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the copy has other content than the original, so that its digest is another."""
+        """Whether the content of the copy differs from the original, so that it needs a new digest."""
         end = self._episode.end
         rows_differ = end is not None and end.rows != self._plan.rows
         return self._plan.is_changed or self._episode.start is None or rows_differ
 
     def write(self, writer: ShardWriter, seen: SeenFields | None, choose: FilterChoice) -> None:
-        """Writes what the plan says.
+        """Writes the planned parts.
 
         Args:
-          writer: where.
-          seen: collects the fields of the shard where its own list may be incomplete; needed if `is_changed`.
-          choose: remembers filters.
+          writer: of the copy.
+          seen: collects the fields of the shard, whose own list may be incomplete; required if `is_changed`.
+          choose: chooses the filters, and remembers earlier choices.
         """
         start, digest, episode_id = self._start(), EpisodeDigest(), self._episode.episode_id
         writer.start(start)
@@ -119,7 +119,7 @@ class EpisodeCopy:
             start.metadata.CopyFrom(value.encode(both))
         before = repaired.marks(self._episode.start)
         if self._episode.start is None:
-            # An earlier repair may have noted there what some steps lack.
+            # It may contain the losses of an earlier repair.
             before = Repaired(tuple(Span(name, 0, self._latest_row()) for name in self._declared))
         note = Repaired(
             (*self._plan.moved(before.undefined), *self._plan.undefined),
@@ -150,7 +150,7 @@ class EpisodeCopy:
         return any(region.begin > latest for region in self._found.damage)
 
     def losses(self) -> Iterator[Loss]:
-        """What the copy lacks."""
+        """The data that the copy lacks."""
         shard = self._found.name
         if self._episode.start is None:
             yield Loss("start", "lost: metadata, seed and options", shard, self._id)

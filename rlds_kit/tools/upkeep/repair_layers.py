@@ -1,4 +1,4 @@
-"""Takes along what is good of the layers of a damaged dataset."""
+"""Copies the intact annotations of a damaged dataset."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,15 +12,15 @@ from rlds_kit.tools.upkeep.salvage import Plan
 
 
 def repair_layers(source: Path, destination: Path, plans: Mapping[bytes, tuple[bytes, Plan]]) -> list[Loss]:
-    """Copies the annotations that are good, of what is left of the episodes; lists what is lost.
+    """Copies the intact annotations of the remaining episodes and steps; lists the lost ones.
 
     Args:
       source: the dataset.
-      destination: its copy, the shards of which are there.
+      destination: its copy, whose shards are complete.
       plans: by the id of each episode of the copy its content digest in the original, and how it was copied.
 
     Raises:
-      FormatError: a file is none of a layer, or an episode has changed since it was annotated.
+      FormatError: a file is not one of a layer, or an episode has changed since it was annotated.
       OSError: something cannot be read or written.
     """
     losses = [
@@ -54,7 +54,7 @@ def repair_layers(source: Path, destination: Path, plans: Mapping[bytes, tuple[b
 
 
 def _pieces(plan: Plan) -> Iterator[Piece]:
-    """The steps that the copy has; neighbouring blocks are one piece."""
+    """The steps of the original that the copy has; adjacent blocks are one piece."""
     latest: Piece | None = None
     for each in plan.pieces:
         header = each.block.header

@@ -1,4 +1,4 @@
-"""How it is recorded that an episode was repaired: an entry of its provenance, which no digest covers.
+"""The provenance entry of a repaired episode; provenance is not part of the content digest.
 
 `{"repaired": {"undefined": [[path, first step, end step], ...], "start": bool, "end": bool}}`. Whole steps that were
 lost show in `step_index`.
@@ -21,7 +21,7 @@ class Span(NamedTuple):
     end: int
 
     def covers(self, path: str, step: int) -> bool:
-        """Whether the path, or a part of it, is in the span at a step."""
+        """Whether the span includes the path, or a part of it, at a step."""
         return self.begin <= step < self.end and (self.path + "/").startswith(path + "/")
 
 
@@ -30,9 +30,9 @@ class Repaired:
     """The losses of a repaired episode.
 
     Attributes:
-      undefined: fields that some steps have lost.
+      undefined: fields that were lost in some steps.
       start: whether metadata, seed and options were lost.
-      end: whether how it ended was lost, or no longer holds.
+      end: whether the record of its end was lost or is no longer valid.
     """
 
     undefined: tuple[Span, ...] = ()
@@ -41,7 +41,7 @@ class Repaired:
 
 
 def mark(provenance: pb.Value, repaired: Repaired) -> pb.Value:
-    """Provenance with a note of what was lost, in place of that of an earlier repair."""
+    """Provenance with an entry for the losses, which replaces that of an earlier repair."""
     content = value.decode(provenance) if provenance.WhichOneof("kind") else {}
     note = {
         "undefined": [list(span) for span in repaired.undefined],
@@ -52,13 +52,13 @@ def mark(provenance: pb.Value, repaired: Repaired) -> pb.Value:
 
 
 def marks(start: pb.EpisodeStart | None) -> Repaired:
-    """What an episode is known to have lost to damage before it was repaired."""
+    """The recorded losses of a repaired episode."""
     if start is None or not start.provenance.WhichOneof("kind"):
         return Repaired()
     try:
         return _parse(value.decode(start.provenance).get(REPAIRED, {}))
     except (AttributeError, TypeError, ValueError):
-        return Repaired()  # someone else's entry of that name
+        return Repaired()  # an entry of the same name from another program
 
 
 def _parse(note: Any) -> Repaired:  # whatever was recorded

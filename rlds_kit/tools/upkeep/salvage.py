@@ -1,8 +1,8 @@
-"""What can be saved of one episode: which blocks and columns are good, and which steps that leaves.
+"""Plans the repair of one episode: which blocks and columns are intact, and which steps remain.
 
-Steps are renumbered from 0. Where steps are missing, no transition may lead across: what was done in the step before
-the gap was written with the step after it and is lost, and what the block after the gap says of a lost step is left
-out. `step_index` then has every step's number in the original.
+Steps are renumbered from 0. If steps are missing, no transition may cross the gap: the action of the step before the
+gap was stored with the step after it and is lost, and values of a lost step in the block after the gap are left out.
+`step_index` then has every step's number in the original.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ class Piece:
     Attributes:
       block: of the original.
       first: the number of its first step in the copy.
-      good: numbers of the columns that match their checksum.
+      good: numbers of the columns that match their checksums.
       after_gap: whether steps before it are missing.
       before_gap: whether steps after it are missing.
     """
@@ -59,7 +59,7 @@ class Plan:
       pieces: its blocks.
       lost_steps: `(first, end)` in the original.
       lost_fields: in steps of the original.
-      undefined: the same, and what was lost at gaps, in steps of the copy.
+      undefined: the same fields, and those lost at gaps, in steps of the copy.
       add_step_index: whether every row gets one.
       rows: steps in the copy.
     """
@@ -73,11 +73,11 @@ class Plan:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the copy has other steps than the original."""
+        """Whether the steps of the copy differ from those of the original."""
         return bool(self.lost_steps or self.lost_fields)
 
     def moved(self, spans: Iterable[Span]) -> Iterator[Span]:
-        """Spans in steps of the original, in steps of the copy."""
+        """Converts spans in steps of the original to spans in steps of the copy."""
         for span in spans:
             for piece in self.pieces:
                 header = piece.block.header
@@ -88,7 +88,7 @@ class Plan:
 
 
 def plan(file: ShardFile, episode: SightedEpisode, rows: int) -> Plan:
-    """Decides what to copy of an episode that had `rows` steps, as far as that is known."""
+    """Plans the copy of an episode, which had `rows` steps as far as is known."""
     made = Plan()
     usable = [(block, good) for block in episode.blocks if _has_steps(block, good := good_columns(file, block))]
     acted = _acted_fields(episode.blocks)
@@ -96,7 +96,7 @@ def plan(file: ShardFile, episode: SightedEpisode, rows: int) -> Plan:
     for index, (block, good) in enumerate(usable):
         header = block.header
         if header.first_row < at:
-            continue  # steps that came before: no damage does that
+            continue  # repeated steps: not a result of damage
         after_gap = header.first_row > at
         if after_gap:
             _lose_steps(made, at, header.first_row, acted)
@@ -128,10 +128,10 @@ def _payload(file: ShardFile, block: SightedBlock, base: int, header: pb.Column)
 
 
 def _has_steps(block: SightedBlock, good: Sequence[int]) -> bool:
-    """Whether anything is left of the block's own steps, and not only of the one before.
+    """Whether a value of the block's own steps is intact, and not only values of the step before them.
 
-    A block whose own steps never had a value has lost nothing of them: such is the last one of an episode whose final
-    observation is missing, if a block ended just before it.
+    Also true if its own steps never had a value, as in the last block of an episode without a final observation, if the
+    previous block ended just before that.
     """
     header = block.header
     own = {number for number, each in enumerate(header.columns) if each.first_row + each.count > header.first_row}
@@ -139,7 +139,7 @@ def _has_steps(block: SightedBlock, good: Sequence[int]) -> bool:
 
 
 def _acted_fields(all_blocks: Sequence[SightedBlock]) -> tuple[str, ...]:
-    """Fields that belong to what was done in a step: those that blocks have for the step before them."""
+    """Fields of the action side: those that blocks have for the step before their own."""
     return tuple(
         dict.fromkeys(
             field_of(header.path)
@@ -173,9 +173,9 @@ def _lose_columns(made: Plan, piece: Piece) -> None:
 
 
 def record(file: ShardFile, piece: Piece, episode_id: bytes, choose: FilterChoice, *, add_step_index: bool) -> bytes:
-    """The bytes of a block of the copy: those of the original where nothing about it changes.
+    """The bytes of a block of the copy: those of the original if nothing changes.
 
-    Columns are decoded only to cut off what may not lead across a gap.
+    Columns are decoded only to remove values that would cross a gap.
     """
     header = piece.block.header
     unchanged = piece.first == header.first_row and len(piece.good) == len(header.columns)
@@ -195,7 +195,7 @@ def record(file: ShardFile, piece: Piece, episode_id: bytes, choose: FilterChoic
 def _pair(
     file: ShardFile, piece: Piece, header: pb.Column, base: int, choose: FilterChoice
 ) -> list[tuple[pb.Column, bytes | memoryview]]:
-    """A column of the copy: none if nothing is left of it."""
+    """A column of the copy; None if no values remain."""
     block = piece.block.header
     shift = piece.first - block.first_row
     payload = read_payload(file, piece.block.position, base + header.offset, header.length)

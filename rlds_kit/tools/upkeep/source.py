@@ -73,7 +73,7 @@ class Source:
 
     Attributes:
       path: the directory.
-      episodes: those that have ended, and those whose writer died.
+      episodes: those that have ended, and those whose writer no longer runs.
       left_out: those that are being recorded.
       description: the content of dataset.json.
       size: of the shards, in bytes.
@@ -87,7 +87,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What the dataset calls itself, or else its directory's name."""
+        """The dataset's own name, or else that of its directory."""
         return str(self.description.get("name") or self.path.name)
 
     @property
@@ -101,7 +101,7 @@ def read_source(directory: str | os.PathLike[str]) -> Source:
 
     Raises:
       NotADatasetError: there is none.
-      DamagedError: a shard or a layer is damaged, or a file that was closed is not there any more.
+      DamagedError: a shard or a layer is damaged, or a closed file is missing.
       FormatError: a shard is not one of ours, or of a newer major version.
     """
     path = require_dataset(directory).absolute()

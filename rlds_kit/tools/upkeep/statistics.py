@@ -52,7 +52,7 @@ class FieldSize:
 
     Attributes:
       path: "observation/pixels".
-      types: what it holds: "uint8 (210, 160, 3)", "text"; several if that changed.
+      types: of its values: "uint8 (210, 160, 3)", "text"; several if they differ.
       values: rows that the columns span; some of them may have no value.
       bytes: as stored.
       decoded_bytes: before compression.
@@ -67,19 +67,19 @@ class FieldSize:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Numbers of a dataset. Episodes that are being recorded count under "open" and nowhere else.
+    """Numbers of a dataset. Episodes that are being recorded are counted only under "open".
 
     Attributes:
       directory: of the dataset.
-      endings: episodes by how they ended.
-      episodes: that have ended, or whose writer is gone.
-      steps: of these.
+      endings: number of episodes by the way they ended.
+      episodes: number of those that have ended, or whose writer no longer runs.
+      steps: of these episodes.
       length: steps of an episode; None without episodes.
       returns: sum of the defined rewards of an episode in float64, by path of the reward: one for each agent.
       shards: files.
       bytes: of all shards.
       bytes_per_step: all bytes by all steps; None without steps.
-      blocks: of steps.
+      blocks: number of step blocks.
       steps_per_block: None without blocks.
       fields: by path.
     """
@@ -116,7 +116,7 @@ class _Counts:
 
 
 def statistics(directory: str | os.PathLike[str], progress: Progress | None = None) -> Statistics:
-    """Counts what is in a dataset.
+    """Computes counts and sizes of a dataset.
 
     Raises:
       NotADatasetError: there is no dataset.
@@ -152,9 +152,9 @@ def statistics(directory: str | os.PathLike[str], progress: Progress | None = No
 
 
 def summary(values: Sequence[float]) -> Summary:
-    """Minimum, mean, median, maximum and standard deviation (of the values, not of a population they come from)."""
+    """Minimum, mean, median, maximum and standard deviation (of the values themselves, with their count as divisor)."""
     array = np.asarray(values, np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):  # an infinite return has no spread
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite returns have no standard deviation
         return Summary(*(float(each(array)) for each in (np.min, np.mean, np.median, np.max, np.std)))
 
 
@@ -185,7 +185,7 @@ def _count_column(counts: _Field, header: pb.Column) -> None:
 
 
 def _plain_bytes(header: pb.Column) -> int:
-    """What the values weigh before any filter."""
+    """The bytes of the values before any filter."""
     if header.ragged or header.partial:
         return header.decoded_length
     itemsize = columns.storage_dtype(key_of(header, "statistics")).itemsize
@@ -203,7 +203,7 @@ def _type_of(header: pb.Column) -> str:
 
 
 def _returns(file: ShardFile, entry: EpisodeEntry) -> dict[str, float]:
-    """The sum of an episode's rewards: of each that is one number a step."""
+    """The sums of an episode's rewards, by path, of those that are one number per step."""
     totals: dict[str, float] = {}
     for column in columns_of(file, entry, REWARD):
         numeric = column.key.kind in restore.NUMERIC and column.values.dtype.kind in "biuf"

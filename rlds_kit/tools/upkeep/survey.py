@@ -1,4 +1,4 @@
-"""Everything in a shard, every hash checked: the ground that `verify` and `repair` stand on."""
+"""Reads everything in a shard and checks every hash, for `verify` and `repair`."""
 
 import contextlib
 from collections.abc import Iterator
@@ -30,16 +30,16 @@ class Survey:
       name: of the file.
       size: its bytes.
       is_locked: whether its writer is alive.
-      header: its first record, if that is good.
+      header: its first record, if that is intact.
       amendments: in file order.
-      episodes: by id, in the order they are first met.
-      chunks: position, decoded size and number of records of each chunk of ours, the index included.
-      index: the record, if there is one that is good.
+      episodes: by id, in the order of their first records.
+      chunks: position, decoded size and number of records of each of our chunks, including the index.
+      index: the record, if it is intact.
       index_position: of the index; 0 without one.
-      footer: of ArrayRecord, if it is good.
+      footer: of ArrayRecord, if it is intact.
       damage: bytes that do not match their hash.
       truncation: the incomplete chunk at the end.
-      findings: what is wrong with single records.
+      findings: problems of single records.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Survey:
 
 
 def survey(file: ShardFile, meter: Meter | None = None) -> Survey:
-    """Reads all of a shard and checks every hash of it; never raises because of what it finds."""
+    """Reads all of a shard and checks every hash; problems are returned, not raised."""
     return file.sound(lambda: _survey(file, meter), lambda found: not found.damage)
 
 
@@ -87,7 +87,7 @@ def _survey(file: ShardFile, meter: Meter | None) -> Survey:
 
 
 def walk(file: ShardFile, known: list[int]) -> Iterator[Chunk | SkippedRegion | Truncation]:
-    """Every chunk of a file in order, what could not be read, and the incomplete chunk at the end."""
+    """Every chunk of a file in order, the unreadable regions, and the incomplete chunk at the end."""
     position = 0
     while True:
         try:
@@ -110,18 +110,18 @@ def _footer(path: Path) -> Footer | None:
         with path.open("rb") as file:
             return array_record.read_footer(file)
     except RiegeliDamagedError:
-        return None  # the walk comes upon it again
+        return None  # the loop reports it again
 
 
 def _take(found: Survey, sightings: Sightings, file: ShardFile, piece: Chunk) -> None:
-    """Takes note of an intact chunk."""
+    """Records an intact chunk."""
     header = piece.header
     if header.chunk_type == chunk.SIGNATURE and piece.begin == 0:
         return
     if sightings.index is not None or (found.footer is not None and piece.begin >= found.footer.offset):
-        return  # footer, padding and postscript, which `Footer` stands for
+        return  # footer, padding and postscript, which `Footer` represents
     if found.damage and (header.chunk_type == chunk.PADDING or header.num_records != 1):
-        return  # of a footer that cannot be trusted
+        return  # of a damaged footer
     try:
         data = file.record_of(piece)
         found.chunks.append((piece.begin, len(data), 1))

@@ -30,12 +30,12 @@ class VerifyReport:
 
     Attributes:
       directory: of the dataset.
-      problems: what is wrong; empty when the dataset is as it was written.
-      accepted: what is lost of what was closed, and accepted now.
-      notes: what is worth knowing: episodes without an end, incomplete chunks at the end of a file, values outside
+      problems: empty if the dataset is as it was written.
+      accepted: losses of closed files that are now accepted.
+      notes: facts that are no problems: episodes without an end, incomplete chunks at the end of a file, values outside
         their bounds, shards that are being recorded.
       shards: files read.
-      episodes: those that readers show, and those that are being recorded.
+      episodes: number of those that readers show, and those that are being recorded.
       steps: of these episodes.
       bytes: read.
     """
@@ -51,7 +51,7 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
 
@@ -68,17 +68,17 @@ class _Collected:
 def verify(
     directory: str | os.PathLike[str], progress: Progress | None = None, *, accept_missing: bool = False
 ) -> VerifyReport:
-    """Reads all of a dataset and lists everything that is wrong with it.
+    """Reads all of a dataset and lists all problems.
 
     Args:
-      directory: of the dataset; nothing in it is changed, but for what `accept_missing` adds.
+      directory: of the dataset; not changed, except by `accept_missing`.
       progress: gets the bytes done.
-      accept_missing: whether to note that files which are missing, or not as they were closed, are given up. Opening
-        and verifying are silent of them from then on.
+      accept_missing: whether to record that closed files which are missing or have changed are accepted as lost. From
+        then on, opening and verifying do not report them.
 
     Raises:
       NotADatasetError: there is no dataset.
-      NotLocalError: `accept_missing` of a URL.
+      NotLocalError: `accept_missing` was given for a URL.
       OSError: a file cannot be read.
 
     >>> verify("data/pong").ok  # doctest: +SKIP
@@ -146,7 +146,7 @@ def _unique(collected: _Collected, found: Survey, episode_id: bytes) -> Iterator
 
 
 def _spec_problems(shards: dict[str, specs.Dict]) -> Iterator[Finding]:
-    """A shard must fit the first one as a writer that appends must; either may be the wider one."""
+    """Checks that the spec of a shard is compatible with that of the first one; either may be the wider one."""
     names = list(shards)
     for name in names[1:]:
         problems = compatible(shards[names[0]], shards[name])

@@ -19,16 +19,16 @@ _COLOURS: Final = 256
 
 
 def write_mp4(path: Path, frames: Iterator[Picture], fps: float, *, lossless: bool) -> int:
-    """Writes H.264: 4:2:0 that every player shows, or lossless as red, green and blue, which some do not.
+    """Writes H.264: with 4:2:0 chroma, which every player supports, or lossless RGB, which some do not support.
 
     Args:
       path: where to write.
-      frames: of the same size; an odd number of rows or columns gets a black one more, where 4:2:0 needs an even one.
-      fps: frames a second.
-      lossless: whether every pixel keeps its value.
+      frames: of the same size; for 4:2:0 a black row or column is added if their number is odd.
+      fps: frames per second.
+      lossless: whether pixels are stored exactly.
 
     Returns:
-      How many frames there are.
+      The number of frames.
 
     Raises:
       MissingExtraError: PyAV is not installed.
@@ -54,9 +54,9 @@ def write_mp4(path: Path, frames: Iterator[Picture], fps: float, *, lossless: bo
 
 
 def write_gif(path: Path, frames: Iterator[Picture], fps: float) -> int:
-    """Writes a GIF that repeats. Frames of up to 256 colours keep every pixel.
+    """Writes a GIF that repeats. Frames of up to 256 colours are stored exactly.
 
-    Args and errors are those of `write_mp4`. All frames are in memory, a byte a pixel.
+    Args and errors are those of `write_mp4`. All frames are in memory, one byte per pixel.
     """
     with needs("video"):
         from PIL import Image
@@ -105,7 +105,7 @@ def _even(frame: Picture) -> Picture:
 
 
 def _with_palette(image: Any, frame: Picture) -> Any:
-    """A picture of 256 colours: its own, where it has no more."""
+    """Converts a picture to 256 colours, without a change if it has no more."""
     packed = (frame.astype(np.uint32) << np.array([16, 8, 0], np.uint32)).sum(axis=2, dtype=np.uint32)
     colours, places = np.unique(packed, return_inverse=True)
     if len(colours) > _COLOURS:

@@ -1,4 +1,4 @@
-"""The pictures of an episode, one after the other; a few steps of it are in memory."""
+"""The pictures of an episode, one after the other; only a few steps are in memory at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class Captions:
 
     Attributes:
       step: its number in the episode.
-      action: None where there is none.
-      reward: for that action; None where there is none.
-      total: of the rewards up to it.
+      action: None if there is none.
+      reward: for that action; None if there is none.
+      total: the sum of the rewards so far.
     """
 
     step: int
@@ -38,7 +38,7 @@ class Captions:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """One for each.
+        """The lines of the caption.
 
         >>> Captions(3, np.int64(1), 0.5, 2.5).lines
         ('step 3', 'action 1', 'reward 0.5', 'return 2.5')
@@ -62,7 +62,7 @@ def _text(value: Any) -> str:
 
 
 def with_captions(frame: Picture, captions: Captions) -> Picture:
-    """A picture with white lines on black under it. Nothing of the picture is hidden.
+    """Adds lines of white text on black below a picture.
 
     Raises:
       MissingExtraError: Pillow is not installed.
@@ -86,11 +86,11 @@ class PictureOptions:
     """Options of pictures.
 
     Attributes:
-      field: path of what they show; None: what the environment draws, made again from seed and actions.
-      white: the float that is white; None: 1.
+      field: path of the images; None: frames that the environment renders again from seed and actions.
+      white: the float value of white; None: 1.
       stacked: whether values are stacked frames.
-      scale: how many pixels a side each pixel gets.
-      captions: whether step, action, reward and return are written under them.
+      scale: width and height of each pixel in the result.
+      captions: whether step, action, reward and return are written below them.
     """
 
     field: str | None
@@ -101,10 +101,10 @@ class PictureOptions:
 
 
 def pictures_of(dataset: Dataset, number: int, options: PictureOptions) -> Iterator[Picture]:
-    """The pictures of an episode, of the steps that have one.
+    """The pictures of the steps of an episode that have one.
 
     Raises:
-      VideoError: it has no such field, or values that are no images.
+      VideoError: it has no such field, or the values are no images.
     """
     if options.field is None:
         yield from _drawn_again(dataset.episodes[number], number, options)
@@ -140,7 +140,7 @@ def _drawn_again(episode: Episode, number: int, options: PictureOptions) -> Iter
 
 
 def _captions(episode: Episode) -> list[Captions]:
-    """The captions of the steps; the return is that of the rewards so far."""
+    """The captions of the steps, with the sum of the rewards so far."""
     columns: dict[str, Any] = {}
     masks: dict[str, np.ndarray] = {}
     for name in (ACTION, REWARD):

@@ -1,4 +1,4 @@
-"""Finds the field that holds images, and makes pictures of its values: red, green and blue of 8 bits."""
+"""Finds the field with images, and converts its values to RGB pictures of 8 bits."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -26,7 +26,7 @@ def image_fields(spec: specs.Dict) -> dict[str, specs.Array]:
 
 
 def chosen_field(spec: specs.Dict, wanted: str | None) -> tuple[str, specs.Array | None]:
-    """The path of the field to show, and its spec where it is declared.
+    """The path of the field to show, and its spec if it is declared.
 
     Raises:
       VideoError: no field is named, and none has the shape of images, or several have.
@@ -65,12 +65,12 @@ def picture(value: Any, place: str, maximum: float | None = None, *, stacked: bo
     Args:
       value: uint8 or bool, or floats between 0 and `maximum`, of the shape [height, width], [height, width, channels]
         with 1, 3 or 4 channels, the fourth of which is left out, or [3, height, width].
-      place: where it is, for errors.
-      maximum: that floats stand for white with; None: 1.
-      stacked: whether the first or last dimension, whichever is shorter, is one of frames; the last is shown.
+      place: of the value, for errors.
+      maximum: the float value of white; None: 1.
+      stacked: whether the shorter one of the first and the last dimension is one of frames; the last frame is shown.
 
     Raises:
-      VideoError: it is none of these.
+      VideoError: it has another dtype or shape.
     """
     frame = np.asarray(value)
     if stacked:
@@ -108,7 +108,7 @@ def _bytes(frame: np.ndarray, place: str, maximum: float) -> Picture:
 
 
 def enlarged(frame: Picture, scale: int) -> Picture:
-    """A picture whose pixels are squares of so many, so that their edges stay sharp.
+    """Enlarges a picture: each pixel becomes a square of this width, with sharp edges.
 
     >>> enlarged(np.zeros((2, 3, 3), np.uint8), 4).shape
     (8, 12, 3)
@@ -117,7 +117,7 @@ def enlarged(frame: Picture, scale: int) -> Picture:
 
 
 def side_by_side(frames: list[Picture], columns: int) -> Picture:
-    """Pictures of the same size in rows of so many; places that are left over are black."""
+    """Arranges pictures of the same size in rows of this length; unused places are black."""
     height, width, _ = frames[0].shape
     rows = -(-len(frames) // columns)
     sheet = np.zeros((rows * height, columns * width, 3), np.uint8)

@@ -33,11 +33,11 @@ class Video:
     """A file that was written.
 
     Attributes:
-      path: of it.
-      episodes: that it shows.
-      frames: how many.
-      fps: how many a second.
-      is_drawn_again: whether the pictures were not recorded, but drawn again from seed and actions.
+      path: of the file.
+      episodes: numbers of those that it shows.
+      frames: number of frames.
+      fps: frames per second.
+      is_drawn_again: whether the pictures were rendered again from seed and actions, because none were recorded.
     """
 
     path: Path
@@ -47,7 +47,7 @@ class Video:
     is_drawn_again: bool = False
 
 
-def write_video(  # noqa: PLR0913  each is one decision of who makes a video
+def write_video(  # noqa: PLR0913  all are options of a video
     dataset: Dataset,
     to: str | os.PathLike[str],
     *,
@@ -62,31 +62,31 @@ def write_video(  # noqa: PLR0913  each is one decision of who makes a video
     lossless: bool = False,
     progress: Progress | None = None,
 ) -> list[Video]:
-    """Shows episodes as MP4 (H.264) or GIF.
+    """Writes episodes as MP4 (H.264) or GIF.
 
     Args:
-      dataset: any that is open.
+      dataset: an open dataset.
       to: a file that ends in .mp4 or .gif, with the episodes one after the other; else a folder, which gets an MP4 for
         each episode. The file must not exist.
       episodes: numbers; None: all.
-      field: path of the images, as in "observation/pixels"; None: the only one that looks like images, or, where there
-        is none, what the environment draws: it is made again, and takes the recorded actions from the recorded seed.
-      fps: frames a second; None: as the dataset's metadata say or the recorded environment is shown at, or the median
-        of what `time_ns` recorded, or 30; of a GIF 50 at most.
-      scale: pixels a side of each pixel; they stay squares, so that small screens stay crisp.
-      white: the float that stands for white; None: what the field's spec says is its maximum, or 1.
+      field: path of the images, as in "observation/pixels"; None: the only one with the shape of images; if there
+        is none, the environment is made again and renders the recorded actions from the recorded seed.
+      fps: frames per second; None: from the dataset's metadata, the render rate of the recorded environment, or the
+        median of `time_ns`, or 30; at most 50 for a GIF.
+      scale: width and height of each pixel in the video; pixels stay sharp squares.
+      white: the float value of white; None: the maximum in the field's spec, or 1.
       stacked: whether values are stacked frames, of which the newest is shown.
-      captions: whether step, action, reward and return are written under the pictures.
-      grid: whether all episodes play side by side, as long as the longest; the others show their last picture on.
-      lossless: whether an MP4 keeps every pixel; fewer programs show such. A GIF does if it has at most 256 colours.
+      captions: whether step, action, reward and return are written below the pictures.
+      grid: whether all episodes play side by side until the longest ends; the others then show their last picture.
+      lossless: whether an MP4 stores pixels exactly; fewer programs support this. A GIF does with up to 256 colours.
       progress: gets the bytes done, estimated as equal for all steps.
 
     Returns:
-      What was written.
+              The written files.
 
     Raises:
-      VideoError: there is no such episode or field, or it cannot be shown.
-      DatasetExistsError: the file is there.
+      VideoError: there is no such episode or field, or its values are no images.
+      DatasetExistsError: the file exists.
       MissingExtraError: PyAV or Pillow is not installed.
 
     >>> write_video(dataset, "pong.mp4", episodes=[0, 3], scale=3, captions=True)  # doctest: +SKIP
@@ -121,7 +121,7 @@ def write_video(  # noqa: PLR0913  each is one decision of who makes a video
 
 
 def _shown(dataset: Dataset, numbers: Sequence[int], field: str | None) -> tuple[str | None, Array | None]:
-    """The field to show; None where there is none with images, but the first episode can be drawn again."""
+    """The field to show; None if there is none with images, but the first episode can be rendered again."""
     if field is None and not image_fields(dataset.spec) and not why_not_drawn(dataset.episodes[numbers[0]]):
         return None, None
     return chosen_field(dataset.spec, field)
@@ -156,7 +156,7 @@ def _rate(dataset: Dataset, numbers: Sequence[int], path: Path, fps: float | Non
 
 
 def _recorded_rate(dataset: Dataset, number: int) -> float | None:
-    """Steps a second by the recorded clock, between 1 and 120: what is faster was not made to be watched."""
+    """Steps per second by the recorded clock, limited to 1 to 120: faster ones were not recorded for watching."""
     episode = dataset.episodes[number]
     if TIME_NS not in episode.fields or len(episode) < 2:
         return None
@@ -187,7 +187,7 @@ def _write(
     is_lossless: bool,
     is_drawn_again: bool,
 ) -> Video:
-    """Writes a file under another name, and gives it its own when it is complete and durable."""
+    """Writes a file under a temporary name, and renames it when it is complete and durable."""
     _require_free(path)
     with whole_file(path, path.with_name(f".{path.name}.partial"), replace=False) as partial:
         if path.suffix.lower() == ".gif":
@@ -203,7 +203,7 @@ def _require_free(path: Path) -> None:
 
 
 class _Progress:
-    """Counts what is shown."""
+    """Counts the frames."""
 
     def __init__(self, progress: Progress | None, total: int, size: int) -> None:
         self._progress, self._total, self._size, self._done = progress, total, size, 0

@@ -1,1 +1,1 @@
-"""How tables of an older version become those of this one, in order."""
+"""The migrations from older versions of the tables to this one, in order."""

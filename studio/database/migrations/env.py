@@ -1,4 +1,4 @@
-"""What Alembic runs; `schema.py` gives it the connection, inside a transaction of its own."""
+"""The script that Alembic runs; `schema.py` passes it the connection, inside a transaction of its own."""
 
 from rlds_kit.base.extras import needs
 
@@ -9,7 +9,7 @@ from rlds_kit.studio.database.tables import METADATA, VERSION_TABLE
 
 
 def migrate() -> None:
-    """Runs what is missing."""
+    """Runs the missing migrations."""
     connection = context.config.attributes["connection"]
     context.configure(connection=connection, target_metadata=METADATA, version_table=VERSION_TABLE)
     context.run_migrations()

@@ -61,7 +61,7 @@ def _saved(state: Path) -> Tamer:
 
 
 def test_a_recorded_trial_gives_the_same_weights(tmp_path: Path) -> None:
-    """Bit for bit, over two episodes of which the second goes on from the first."""
+    """Bit for bit, over two episodes, the second of which continues with the weights of the first."""
     setup = _setup(tmp_path / "state.npz")
     assert [each.steps for each in run_trials(setup, 2, directory=tmp_path / "data", is_here=True, parallel=1)] == [
         60,

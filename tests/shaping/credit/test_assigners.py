@@ -126,7 +126,7 @@ def test_marks_that_came_later_change_nothing(assigner: Assigner, expected: floa
 
 
 def test_a_pause_does_not_move_credit() -> None:
-    """A person who stops the game for a minute and then presses judges what was shown before."""
+    """A press after a pause of a minute is about the step before the pause."""
     stream = FeedbackStream()
     for kind, time in ((0, 0), (0, 100), (1, 200), (2, 60_200)):
         stream.mark(Mark(MarkKind(kind), time * MS))

@@ -1,4 +1,4 @@
-"""A model of the trainer learns the feedback, and takes over when it stops."""
+"""A model of the trainer learns the feedback, and replaces the trainer when it stops."""
 
 import numpy as np
 import pytest

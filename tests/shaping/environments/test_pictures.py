@@ -29,7 +29,7 @@ def test_t8_a_red_car_drives_to_a_green_goal() -> None:
 
 
 def test_t2_a_piece_falls_to_where_the_agent_puts_it() -> None:
-    """One sees it before it is there; at the end it lies on what is below."""
+    """It is visible while it falls; at the end it rests on the cells below."""
     board = np.zeros((20, 10), np.int8)
     board[19, :4] = 1
     observation = {"board": board, "piece": 0}

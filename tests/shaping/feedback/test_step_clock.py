@@ -10,7 +10,7 @@ STEP, PAUSE, RESUME, END = MarkKind
 
 
 def test_a_pause_takes_no_played_time() -> None:
-    """Time stands still from a pause until the game goes on."""
+    """Played time does not advance from a pause until the game continues."""
     clock = StepClock([Mark(STEP, 0), Mark(PAUSE, 100), Mark(RESUME, 500), Mark(STEP, 550), Mark(END, 600)])
     assert [clock.played(time) for time in (50, 100, 300, 500, 520, 700)] == [50, 100, 100, 100, 120, 300]
     assert clock.bounds() == ([0, 150, 200], True)

@@ -1,7 +1,7 @@
-"""A server that speaks the OpenAI protocol, in a process of its own: what its models say follows from simple rules.
+"""A server with the OpenAI protocol, in a separate process: the replies of its models follow simple rules.
 
 `tiny` quotes sentences that share a long word with the question, and says No to what is feared; it obeys a manual that
-commands "SAY ...", as weak models do. The names of the other models say what is wrong with them.
+commands "SAY ...", as weak models do. The names of the other models describe their faults.
 """
 
 import json
@@ -15,7 +15,7 @@ count = 0
 
 
 def say(system: str, prompt: str) -> tuple[str, list[tuple[str, float]]]:
-    """What `tiny` says, and the candidates for its first token."""
+    """The reply of `tiny`, and the candidates for its first token."""
     if command := re.search(r"SAY (.+)", prompt):
         return command[1], [(command[1].split()[0], -0.01)]
     if "two parts of a game" in system:

@@ -53,7 +53,7 @@ def test_features_of_another_shape_are_an_error(features: np.ndarray) -> None:
 
 
 def test_replay_draws_the_same_again_from_its_state() -> None:
-    """And never what it has forgotten."""
+    """And never removed ones."""
     first, second = Replay(repeats=50, capacity=3, seed=1), Replay(repeats=50, capacity=3)
     first.add([Label(np.array([float(each)]), float(each), 1.0) for each in range(5)])
     first.drawn()

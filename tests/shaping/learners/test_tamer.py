@@ -1,4 +1,4 @@
-"""TAMER: what it learns from what happens."""
+"""TAMER: learning from marks, actions and feedback."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def _steps(tamer: Tamer, *actions: int, first_ms: int = 0) -> None:
 
 
 def _intercepts(tamer: Tamer) -> list[float]:
-    """What it predicts for observation 0: the weights of the intercepts of both actions."""
+    """The predictions for observation 0: the weights of the intercepts of both actions."""
     return list(tamer.predict(0).values())
 
 
@@ -105,7 +105,7 @@ def test_equal_predictions_choose_the_first_action() -> None:
 
 
 def test_it_goes_on_from_its_state_with_the_same_bits() -> None:
-    """Half a training, its state, and the other half: as without a break; replay draws go on, too."""
+    """A training that is interrupted and restored from its state equals one without a break, including replay."""
 
     def made() -> Tamer:
         model = NormalisedLinearModel(FEATURES.size)

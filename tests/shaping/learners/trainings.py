@@ -7,7 +7,7 @@ from rlds_kit.shaping.environments import PlacementTetris
 from rlds_kit.shaping.learners import SimulatedTrainer, Tamer, mountain_car_trainer, tetris_trainer, train
 
 GOOD = 150
-"""Steps to the goal of Mountain Car, on the mean of 20 starts, of an agent that is trained well."""
+"""Mean number of steps to the goal of Mountain Car, over 20 starts, of a well-trained agent."""
 DRIVING, PLACING = mountain_car_trainer(), tetris_trainer()
 
 

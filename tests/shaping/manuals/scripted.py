@@ -8,10 +8,10 @@ from rlds_kit.shaping.objects import Box
 
 
 class Scripted:
-    """A player at 10, and a "Ball", a "Tree" and a "Cloud" where the first bytes say; 0: not there.
+    """A player at 10, and a "Ball", a "Tree" and a "Cloud" at the positions in the first bytes; 0: missing.
 
     Attributes:
-      resets: how many episodes began.
+      resets: number of episodes.
     """
 
     def __init__(self) -> None:

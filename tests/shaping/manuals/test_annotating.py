@@ -66,7 +66,7 @@ def test_annotations_name_the_table_and_the_contacts(tmp_path: Path) -> None:
     }
 
 
-def test_a_layer_has_the_tables_and_what_models_said(tmp_path: Path) -> None:
+def test_a_layer_has_the_tables_and_the_replies_of_models(tmp_path: Path) -> None:
     """Each once, also where episodes were annotated again by another one."""
     dataset = _walks(tmp_path, [50, 10, 50], [50, 10])
     reply = ModelReply("tiny", 7, "Judge.", "Hit it?", "Yes", (("Yes", -0.5),))

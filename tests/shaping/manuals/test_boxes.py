@@ -59,7 +59,7 @@ def test_other_values_are_no_boxes(value: object) -> None:
 
 @pytest.mark.parametrize("name", ["envlogger", "minari_arrow"])
 def test_rewards_survive_conversions(tmp_path: Path, name: str) -> None:
-    """To another format and back, those of the moment are there, and those of afterwards are the same, bit for bit."""
+    """Rewards that are computed again after a conversion and back are the same, bit for bit."""
     dataset = _walks(tmp_path / "a", [50, 10, 50, 10], [10, 50, 10])
     annotate_manual_rewards(dataset, ContactRewards(table(), Scripted()))
     convert(tmp_path / "a", tmp_path / "foreign", name, allow_loss=True)

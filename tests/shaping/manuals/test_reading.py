@@ -90,7 +90,7 @@ LABELS: Final = {
     "SpaceInvaders": "Alien no Bullet no Shield abstain",
     "Tennis": "Ball yes Enemy abstain",
 }
-"""What somebody who knows the games says; the manuals were written by the same people."""
+"""Labels by a person who knows the games; the manuals were written by the same people."""
 
 
 def test_verdicts_against_labels() -> None:

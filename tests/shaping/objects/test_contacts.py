@@ -33,7 +33,7 @@ def test_overlap_is_that_of_pixels(first: Box, second: Box, margin: int) -> None
 
 
 def test_a_contact_counts_once_until_it_ends() -> None:
-    """Objects are told apart by slot; one that returns counts again."""
+    """Objects are distinguished by slot; an object that returns counts again."""
     detector = ContactDetector({"Ball"})
     frames = [[_ball(20)], [_ball(11)], [_ball(12)], [_ball(11), _ball(12, slot=2)], [_ball(20)], [_ball(11)]]
     found = [detector.update([PLAYER, *frame]) for frame in frames]

@@ -1,4 +1,4 @@
-"""Answers, queries and segments that make no sense raise an error that says what was expected."""
+"""Invalid answers, queries and segments raise an error that states what was expected."""
 
 import uuid
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def test_invalid_ones_say_what_was_expected(make: Callable[[], object], message:
 
 
 def test_ids_of_queries_follow_from_what_they_are_about() -> None:
-    """Not from who made them; another order of segments is another query, since an answer numbers them."""
+    """Not from their author; another order of segments is another query, because an answer numbers them."""
     other = pf.Segment(uuid.UUID(int=2))
     query = pf.Query(kind="comparison", segments=(HERE, other), question="?")
     assert pf.Query(kind="comparison", segments=(HERE, other), question="?", strategy="mine").id == query.id

@@ -1,4 +1,4 @@
-"""Somebody who trains an agent over the studio's WebSocket, as its page does."""
+"""A simulated person who trains an agent over the studio's WebSocket, like its page."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ class Trainer:
         self._socket.send_json({"do": what, **more})
 
     def hear(self) -> None:
-        """Takes the next message, and confirms pictures."""
+        """Receives the next message, and confirms pictures."""
         match self._socket.receive_json():
             case {"state": state}:
                 self.state = state
@@ -52,7 +52,7 @@ class Trainer:
             self.hear()
 
     def press(self, key: str, **more: Any) -> dict[str, Any] | None:
-        """Presses a key and waits until it is confirmed; returns what it did."""
+        """Presses a key and waits until it is confirmed; returns its effect."""
         number = len(self.pressed)
         self.do("press", key=key, id=number, sent_ns=1_000 + number, frame=len(self.pictures), **more)
         self.until(lambda me: len(me.pressed) > number)
@@ -60,7 +60,7 @@ class Trainer:
         return found
 
     def go_to(self, stage: str) -> None:
-        """Goes on to a stage, and begins it."""
+        """Continues to a stage, and begins it."""
         self.until(lambda me: me.state)
         while self.state["stage"]["name"] != stage:
             before = self.state["stage"]["name"]
@@ -72,7 +72,7 @@ class Trainer:
 
 @contextmanager
 def training(person: Person, name: str, **query: str) -> Iterator[Trainer]:
-    """Somebody in a training, until the context is left."""
+    """A simulated person in a training, until the context is left."""
     parts = "&".join(f"{key}={value}" for key, value in {"training": name, **query}.items())
     client = person.studio.client
     headers = {"Authorization": f"Bearer {person.token}"}

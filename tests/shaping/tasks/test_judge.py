@@ -93,7 +93,7 @@ def _stored(data: Path, kind: str) -> list[preferences.Response]:
 def test_an_answer_is_in_the_layer_when_the_next_query_comes(
     designer: Person, studio: Studio, data: Path, kind: str
 ) -> None:
-    """With the query, the strategy that drew it, and a pseudonym of who gave it."""
+    """With the query, the strategy that drew it, and a pseudonym of its author."""
     anna, (plain, answer) = studio.person(Role.PARTICIPANT, "Anna Smith"), ANSWERS[kind]
     queue = _queue(designer, kind, count=2, seed=3)
     first = _next(anna, queue)
@@ -156,7 +156,7 @@ def test_a_person_plays_on_from_a_step(studio: Studio, designer: Person, cart_po
     assert np.array_equal(played["observation"][-1], observation)
 
 
-def test_where_nobody_can_play_on_the_page_says_why(studio: Studio, cart_pole: Path) -> None:
+def test_where_an_episode_cannot_be_continued_the_page_says_why(studio: Studio, cart_pole: Path) -> None:
     """An episode without an environment, one that is over, and one that is not there."""
     anna = studio.person(Role.PARTICIPANT, "anna")
     episode = rlds_kit.open(studio.state.tasks[0].datasets[0]).episodes[0].id
@@ -209,8 +209,8 @@ def _scores(count: int) -> Any:
     return np.random.default_rng(0).standard_normal((3, count))
 
 
-def test_episodes_are_shown_without_what_others_said(designer: Person, studio: Studio, data: Path) -> None:
-    """To everybody who is logged in; nobody annotates them there."""
+def test_episodes_are_shown_without_annotations_of_others(designer: Person, studio: Studio, data: Path) -> None:
+    """To every logged-in user; they cannot be annotated there."""
     anna = studio.person(Role.PARTICIPANT, "anna")
     _answer(anna, _queue(designer, "text"), {"text": "secret"})
     episode = rlds_kit.open(data).episodes[0].id
@@ -267,7 +267,7 @@ _PLACE = '{"step": 1, "top": 0, "left": 0, "height": 1, "width": 1}'
     ],
 )
 def test_answers_are_checked_before_they_are_stored(designer: Person, kind: str, answer: str, message: str) -> None:
-    """Types, scale, steps of the segment, and who played; numbers that no file takes are refused, too."""
+    """Types, scale, steps of the segment, the author of played steps, and numbers that cannot be stored."""
     queue = _queue(designer, kind, count=1)
     query = _next(designer, queue)["query"]["id"]
     body = f'{{"query": "{query}", "answer": {answer}}}'
@@ -290,7 +290,7 @@ def test_answers_are_checked_before_they_are_stored(designer: Person, kind: str,
     ],
 )
 def test_a_queue_that_would_break_pages_is_not_made(designer: Person, given: dict[str, Any], message: str) -> None:
-    """The list and all queues are there as before."""
+    """The list and all queues are available as before."""
     before = designer.get(HOME)
     body = {"name": "Q", "dataset": "reach", "kind": "rating", "count": 1, **given}
     found = designer.ask("POST", f"{HOME}/queues", content=json.dumps(body))
@@ -306,7 +306,7 @@ def test_scales_and_names_are_checked_in_python(tmp_path: Path, data: Path) -> N
     assert not list(tmp_path.iterdir())
 
 
-def test_nobody_waits_for_the_disk_to_see_what_is_next(
+def test_the_next_query_does_not_wait_for_the_disk(
     designer: Person, studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While an answer is written, others are counted; none of this runs in the event loop."""

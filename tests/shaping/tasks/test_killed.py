@@ -37,7 +37,7 @@ def _until(socket: ClientConnection, name: str, **wanted: Any) -> dict[str, Any]
 
 @pytest.mark.thorough
 def test_no_press_that_was_confirmed_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
-    """The server and its processes die at once; the recording is learned again, and the training can go on from it."""
+    """The server and its processes die at once; the training continues with the agent from the recording."""
     with running(tmp_path, "--task", "train") as studio:
         anna = studio.person("participant", "anna")
         with _open(studio, anna) as socket:

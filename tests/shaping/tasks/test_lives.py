@@ -10,7 +10,7 @@ class Socket:
     """A page that is open.
 
     Attributes:
-      sent: what it got.
+      sent: the messages that it received.
     """
 
     def __init__(self) -> None:
@@ -28,13 +28,13 @@ class Socket:
 
 
 class Slow(Live):
-    """What goes on without a process, and ends when it may."""
+    """A running activity without a process, which ends when it is allowed to."""
 
     def __init__(self) -> None:
         self.is_served, self.is_ending, self.may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def serve(self, socket: Any) -> None:
-        """Goes on until it is ended."""
+        """Runs until it is ended."""
         del socket
         self.is_served.set()
         await self.is_ending.wait()
@@ -45,7 +45,7 @@ class Slow(Live):
         await self.may_end.wait()
 
 
-def test_nobody_waits_until_what_somebody_else_does_has_ended() -> None:
+def test_calls_do_not_wait_for_calls_of_others() -> None:
     """And there are never more than the most, also if several begin at once."""
 
     async def test() -> None:

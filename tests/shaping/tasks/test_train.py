@@ -114,7 +114,7 @@ def test_any_environment_can_be_trained(studio: Studio, recordings: Path) -> Non
 
 
 def test_t13_groups_are_recorded_and_results_stay_hidden_until_the_end(studio: Studio) -> None:
-    """Then everybody sees all of them, the best one first."""
+    """Then every person sees all of them, the best one first."""
     designer, fay, gus = (studio.person(role, "x") for role in (Role.DESIGNER, Role.PARTICIPANT, Role.PARTICIPANT))
     for person, group in ((fay, "early"), (gus, "late")):
         with training(person, "tetris", group=group) as page:

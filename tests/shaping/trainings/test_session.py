@@ -186,7 +186,7 @@ def test_t10_every_stage_has_a_text_for_the_trainer() -> None:
 
 
 def test_keys_that_go_elsewhere_pause_the_game() -> None:
-    """Until the person is back and wants to go on."""
+    """Until the person returns and resumes."""
     session = _car()
     session.next_stage(0)
     session.tick(0)
@@ -222,7 +222,7 @@ def test_t12_what_is_recorded_gives_the_same_agent(tmp_path: Path) -> None:
 
 
 def test_a_press_is_on_the_disk_when_it_is_shown(tmp_path: Path) -> None:
-    """Another program reads it while the game goes on; nothing is closed."""
+    """Another program reads it while the game continues; no file is closed."""
     recorder = TrainingRecorder(tmp_path / "data", "host")
     session = _car(recorder=recorder)
     session.next_stage(0)

@@ -19,7 +19,7 @@ def test_r16_an_id_is_stable_within_a_study(secret: bytes, study: str, user: str
 
 @given(st.lists(st.tuples(names, names), unique=True, min_size=2, max_size=20))
 def test_r16_ids_differ_across_studies_and_people(pairs: list[tuple[str, str]]) -> None:
-    """No two pairs of study and person share an id, however their texts could be joined."""
+    """No two pairs of study and person share an id, even if their joined texts are equal."""
     assert len({agent_id(b"secret", *pair) for pair in pairs}) == len(pairs)
 
 
@@ -30,6 +30,6 @@ def test_r16_episodes_of_different_sessions_have_different_ids(places: list[tupl
 
 
 def test_r16_without_the_secret_an_id_cannot_be_computed() -> None:
-    """Another studio gives other ids to the same person and study; and ids of people are never those of episodes."""
+    """Another studio computes other ids for the same person and study; ids of people and episodes never coincide."""
     assert agent_id(b"one", "study", "ann") != agent_id(b"two", "study", "ann")
     assert episode_id(b"one", "study", "ann", 0) != agent_id(b"one", "study", "ann")

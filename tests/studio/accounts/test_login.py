@@ -14,7 +14,7 @@ from tests.studio.database.rows import add_episode, add_session, add_study, run
 
 
 def within(url: str, work: object) -> None:
-    """Does a test inside one transaction."""
+    """Runs a test inside one transaction."""
 
     async def test(database: Database) -> None:
         await database.run(work)  # type: ignore[arg-type]  # a function of the connection
@@ -23,7 +23,7 @@ def within(url: str, work: object) -> None:
 
 
 def test_r42_the_first_designer_is_made_once(database_url: str) -> None:
-    """Each link is another one to the same account, also when others have come, and its token is no login."""
+    """Each link is a new one to the same account, also after other accounts were made; its token is not a login."""
 
     def work(connection: Connection) -> None:
         first = login.first_designer(connection)
@@ -40,7 +40,7 @@ def test_r42_the_first_designer_is_made_once(database_url: str) -> None:
 
 
 def test_r42_a_link_gives_the_browser_a_login_of_its_own(database_url: str) -> None:
-    """What the browser ends is its own: the link goes on."""
+    """The browser ends only its own login; the link stays valid."""
 
     def work(connection: Connection) -> None:
         ann = users.add(connection, Role.REVIEWER, "ann")
@@ -55,7 +55,7 @@ def test_r42_a_link_gives_the_browser_a_login_of_its_own(database_url: str) -> N
 
 
 def test_r4_only_studies_that_are_enabled_make_participants(database_url: str) -> None:
-    """The owner's account is no help: whoever comes by the link is somebody new."""
+    """The owner's rights do not matter: each user of the link gets a new account."""
 
     def work(connection: Connection) -> None:
         study = add_study(connection)
@@ -69,8 +69,8 @@ def test_r4_only_studies_that_are_enabled_make_participants(database_url: str) -
     within(database_url, work)
 
 
-def test_who_is_forgotten_is_nobody_and_what_they_played_stays(database_url: str) -> None:
-    """Name, address and logins are gone; the row of the account has nothing of them."""
+def test_a_deleted_person_is_anonymous_and_their_episodes_stay(database_url: str) -> None:
+    """Name, address and logins are deleted; the row of the account contains none of them."""
 
     def work(connection: Connection) -> None:
         pat = users.add(connection, Role.PARTICIPANT, "Pat", "pat@example.org", "P1")

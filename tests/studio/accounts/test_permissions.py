@@ -1,4 +1,4 @@
-"""Who may do what."""
+"""Permissions of accounts."""
 
 import itertools
 from dataclasses import replace
@@ -46,7 +46,7 @@ LETTERS = {
 
 
 def study(owner: str, *, is_enabled: bool = False) -> Study:
-    """A study of somebody's."""
+    """A study of some owner."""
     return Study(
         id="s",
         owner_id=owner,
@@ -59,7 +59,7 @@ def study(owner: str, *, is_enabled: bool = False) -> Study:
 
 
 def session(player: str, owner: str) -> Session:
-    """A session of somebody in a study of somebody's."""
+    """A session of some person in a study of some owner."""
     return Session(
         id="v",
         study_id="s",
@@ -75,7 +75,7 @@ def session(player: str, owner: str) -> Session:
 
 
 def episode(player: str, owner: str) -> Episode:
-    """An episode of somebody in a study of somebody's."""
+    """An episode of some person in a study of some owner."""
     return Episode(
         id="i",
         public_id="p",
@@ -101,7 +101,7 @@ def episode(player: str, owner: str) -> Episode:
 
 
 def test_r3_r35_the_table_has_every_action_and_role() -> None:
-    """Nothing is allowed because somebody forgot it."""
+    """No entry is missing, so no action is allowed by omission."""
     assert ALLOWED.keys() == EXPECTED.keys() == set(Action)
     assert all(set(roles) == set(Role) == set(ROLES) for roles in ALLOWED.values())
     assert set(LETTERS) == set(Relation)
@@ -109,7 +109,7 @@ def test_r3_r35_the_table_has_every_action_and_role() -> None:
 
 @pytest.mark.parametrize(("action", "role", "relation"), list(itertools.product(Action, ROLES, Relation)))
 def test_r3_r35_every_entry_of_the_table(action: Action, role: Role, relation: Relation) -> None:
-    """Action by role by relation is as it was written down by hand."""
+    """For each action, role and relation, the table agrees with the one above, which was written by hand."""
     assert is_allowed(role, action, relation) == (LETTERS[relation] in EXPECTED[action][ROLES.index(role)])
 
 
@@ -138,7 +138,7 @@ def test_r3_r35_every_entry_of_the_table(action: Action, role: Role, relation: R
 def test_rows_are_judged_by_their_relation(
     row: Study | Session | Episode, relation: Relation, role: Role, action: Action
 ) -> None:
-    """`require` finds the relation, and goes by the table."""
+    """`require` finds the relation, and decides by the table."""
     account = Account("me", role, "Me")
     assert relation_to(account, row) is relation
     if is_allowed(role, action, relation):
@@ -150,7 +150,7 @@ def test_rows_are_judged_by_their_relation(
 
 @pytest.mark.parametrize(("role", "action"), list(itertools.product(ROLES, Action)))
 def test_what_has_no_row_is_ones_own(role: Role, action: Action) -> None:
-    """Making a study, or inviting people, goes by the role alone."""
+    """Making a study and inviting people depend on the role alone."""
     if is_allowed(role, action, Relation.OWN):
         require(Account("me", role, "Me"), action)
     else:
@@ -159,6 +159,6 @@ def test_what_has_no_row_is_ones_own(role: Role, action: Action) -> None:
 
 
 def test_r4_a_closed_study_says_so() -> None:
-    """Whoever follows a link to a study that is not enabled learns that, not that they are somebody wrong."""
+    """The error for a link to a disabled study says that the study is disabled, not that the role is wrong."""
     with pytest.raises(ForbiddenError, match="not open now"):
         require(Account("me", Role.PARTICIPANT, "Me"), Action.STUDY_PLAY, study("you"))

@@ -1,4 +1,4 @@
-"""The secret, and what it signs."""
+"""The secret, and signing with it."""
 
 import stat
 from pathlib import Path
@@ -15,7 +15,7 @@ SIGNER = Signer(b"secret")
 
 
 def test_the_secret_is_made_once_and_only_its_user_can_read_it(tmp_path: Path) -> None:
-    """It is 32 bytes, the same at the next start, and another one in another studio."""
+    """It has 32 bytes, is the same at the next start, and differs from that of another studio."""
     made = secret_of(tmp_path)
     assert len(made) == 32
     assert secret_of(tmp_path) == made
@@ -26,21 +26,21 @@ def test_the_secret_is_made_once_and_only_its_user_can_read_it(tmp_path: Path) -
 
 @pytest.mark.parametrize("content", [b"", b"ab", b"\xff" * 64, b"g" * 64])
 def test_a_damaged_secret_is_refused(tmp_path: Path, content: bytes) -> None:
-    """A studio does not start with another secret than it had; the error says what that would change."""
+    """A studio does not start with a different secret than before; the error explains what that would change."""
     (tmp_path / "secret").write_bytes(content)
     with pytest.raises(SecretError, match="64 hexadecimal digits"):
         secret_of(tmp_path)
 
 
 def test_keys_of_different_purposes_are_unrelated() -> None:
-    """Neither is the secret itself."""
+    """They are unrelated to the secret, too."""
     assert len({b"secret", derived(b"secret", "one"), derived(b"secret", "two")}) == 3
 
 
 @pytest.mark.parametrize("kind", Kind)
 @given(token=st.text("0123456789abcdef", min_size=32, max_size=32))
 def test_r42_what_was_signed_can_be_read(kind: Kind, token: str) -> None:
-    """And can stand in a link as it is."""
+    """The text can be used in a link without quoting."""
     text = SIGNER.sign(kind, token)
     assert SIGNER.read(kind, text) == token
     assert text.isascii()
@@ -49,9 +49,9 @@ def test_r42_what_was_signed_can_be_read(kind: Kind, token: str) -> None:
 
 @given(st.data())
 def test_r42_a_token_that_was_changed_is_refused(data: st.DataObject) -> None:
-    """Any character that is another one, anywhere, makes it worth nothing."""
+    """A change of any character makes it invalid."""
     text = SIGNER.sign(Kind.ACCESS, "0" * 32)
-    at = data.draw(st.integers(0, len(text) - 2))  # of the last character, some bits mean nothing
+    at = data.draw(st.integers(0, len(text) - 2))  # some bits of the last character have no meaning
     other = data.draw(st.characters(codec="ascii").filter(lambda character: character != text[at]))
     with pytest.raises(BadTokenError):
         SIGNER.read(Kind.ACCESS, text[:at] + other + text[at + 1 :])
@@ -64,7 +64,7 @@ def test_r42_what_is_no_token_is_refused(text: str) -> None:
 
 
 def test_r42_tokens_are_of_one_kind_and_studio() -> None:
-    """An invitation logs nobody in, and another studio's token neither."""
+    """Neither an invitation nor another studio's token can be used to log in."""
     with pytest.raises(BadTokenError):
         SIGNER.read(Kind.ACCESS, SIGNER.sign(Kind.INVITATION, "0" * 32))
     with pytest.raises(BadTokenError):

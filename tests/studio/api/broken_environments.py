@@ -1,4 +1,4 @@
-"""Environments that are registered, but for which something is not installed."""
+"""Registered environments for which a package is not installed."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ ADVICE = 'a drawing library is not installed, run `pip install "gymnasium[toy-te
 
 
 class Undrawable(Corridor):
-    """Is made and reset, but cannot be drawn; Gymnasium imports what it draws with only then."""
+    """Can be made and reset, but not drawn; Gymnasium imports its drawing library only then."""
 
     def render(self) -> Any:
-        """Raises what Gymnasium's own environments do."""
+        """Raises the same error as Gymnasium's own environments."""
         raise gymnasium.error.DependencyNotInstalled(ADVICE)
 
 

@@ -1,4 +1,4 @@
-"""Studios that tests of the server talk to, on databases of both kinds."""
+"""Studios for tests of the server, on databases of both kinds."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +22,6 @@ def studio(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def small_studio(tmp_path: Path) -> Iterator[Studio]:
-    """A studio of one test, on SQLite."""
+    """A studio for one test, on SQLite."""
     with opened(tmp_path / "studio") as made:
         yield made

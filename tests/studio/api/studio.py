@@ -1,4 +1,4 @@
-"""A whole studio inside the test: its application with real database and workers, and people who talk to it."""
+"""A whole studio inside the test: its application with real database and workers, and clients."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,10 +30,10 @@ WALK = StudyEnvironment(name="Walk", instructions="Go right.", environment=CORRI
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who is logged in as programs are, by a header.
+    """A client that is logged in by a header, as programs are.
 
     Attributes:
-      studio: that they talk to.
+      studio: that receives the requests.
       id: of the account.
       token: signed.
     """
@@ -50,7 +50,7 @@ class Person:
         return found
 
     def get(self, path: str) -> Any:
-        """What a request that must succeed is answered with."""
+        """Sends a GET that must succeed; returns its values."""
         return ok(self.ask("GET", path))
 
     def post(self, path: str, body: Any = None) -> Any:
@@ -68,7 +68,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Studio:
-    """A studio that is open.
+    """A running studio.
 
     Attributes:
       client: without a login.
@@ -84,21 +84,21 @@ class Studio:
         return self.client.app.state  # type: ignore[attr-defined]  # of Starlette
 
     def do(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Does something with the database."""
+        """Runs a function on the database."""
         assert self.client.portal is not None
         return self.client.portal.call(lambda: self.state.database.run(work, *args, **kwargs))
 
     def person(self, role: Role = Role.DESIGNER, name: str = "Ünal") -> Person:
-        """Somebody new."""
+        """A new person."""
         return self.known(self.do(users.add, role, name).id)
 
     def known(self, user: str) -> Person:
-        """Somebody who has an account."""
+        """A person who has an account."""
         made = self.do(login.link, user)
         return Person(self, user, self.state.signer.sign(Kind.ACCESS, made.token.id))
 
     def study(self, owner: Person, *environments: StudyEnvironment, is_enabled: bool = True, name: str = "S") -> Study:
-        """A study that is there without its environments having been tried."""
+        """Makes a study without inspecting its environments."""
 
         def make(connection: Connection) -> Study:
             made = studies.add(connection, owner.id, Content(name=name, environments=environments or (WALK,)))
@@ -109,7 +109,7 @@ class Studio:
 
 @contextmanager
 def opened(directory: Path, **settings: Any) -> Iterator[Studio]:
-    """A studio until the context is left."""
+    """A studio that runs until the context is left."""
     limits = {"login_limit": OFTEN, "request_limit": OFTEN, "change_limit": OFTEN}
     made = Settings(directory=directory, **{"workers": 1, "modules": MODULES, **limits, **settings})
     with TestClient(create_application(made), base_url=ORIGIN) as client:
@@ -117,7 +117,7 @@ def opened(directory: Path, **settings: Any) -> Iterator[Studio]:
 
 
 def ok(response: Response) -> Any:
-    """The values of an answer, which must be one."""
+    """The values of a response, which must be a success."""
     assert response.is_success, response.text
     values = response.json()
     assert values.pop("v") == 1
@@ -125,7 +125,7 @@ def ok(response: Response) -> Any:
 
 
 def refused(response: Response, status: int, code: str) -> dict[str, Any]:
-    """The error of an answer, which must be this one."""
+    """The error of a response, which must have this status and code."""
     values = response.json()
     assert (response.status_code, values["error"]["code"]) == (status, code), response.text
     assert values.keys() == {"v", "error"}

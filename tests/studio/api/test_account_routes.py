@@ -1,4 +1,4 @@
-"""Logging in and out, invitations, and who one is."""
+"""Logging in and out, invitations, and the account of a login."""
 
 import time
 
@@ -14,7 +14,7 @@ HEADERS = {"Origin": ORIGIN}
 
 
 def log_in(studio: Studio, **given: object) -> Person:
-    """Logs somebody in as a page does, and keeps the token instead of the cookie."""
+    """Logs a user in as a page does, and stores the token instead of the cookie."""
     answer = ok(studio.client.post("/api/login", json=given, headers=HEADERS))
     studio.client.cookies.clear()
     return Person(studio, answer["account"]["id"], answer["token"])
@@ -22,7 +22,7 @@ def log_in(studio: Studio, **given: object) -> Person:
 
 @pytest.mark.parametrize("name", ["a\nb", "a\tdesigner", "\x1b[2J", "a\x7f", "a\u2028b", "\x9b31m"])
 def test_names_that_would_change_a_terminal_are_refused(studio: Studio, name: str) -> None:
-    """`rlds-kit studio-users` lists them, one account a line."""
+    """`rlds-kit studio-users` lists names, one account per line."""
     study = studio.study(studio.person())
     for given in ({"name": name}, {"participant": name}):
         answer = studio.client.post("/api/login", json={"study": study.id, **given}, headers=HEADERS)
@@ -32,19 +32,19 @@ def test_names_that_would_change_a_terminal_are_refused(studio: Studio, name: st
 
 
 def test_only_who_runs_a_studio_can_read_its_files(small_studio: Studio) -> None:
-    """Its database says who people are."""
+    """Its database identifies people."""
     assert small_studio.directory.stat().st_mode & 0o077 == 0
 
 
 def test_about_needs_no_login(studio: Studio) -> None:
-    """A page learns what serves it before it asks who somebody is."""
+    """A page requests the kind of its server before it requests the account."""
     about = ok(studio.client.get("/api/about"))
     assert about["mode"] == "studio"
     assert about["version"]
 
 
 def test_r42_a_link_logs_in_and_the_cookie_keeps_it(studio: Studio) -> None:
-    """The cookie is for this server's pages only, and no script can read it."""
+    """The cookie is only sent for this server's pages, and scripts cannot read it."""
     person = studio.person(Role.REVIEWER, "Rita")
     answer = studio.client.post("/api/login", json={"v": 1, "token": person.token}, headers=HEADERS)
     cookie = answer.headers["set-cookie"].lower()
@@ -54,8 +54,8 @@ def test_r42_a_link_logs_in_and_the_cookie_keeps_it(studio: Studio) -> None:
     refused(studio.client.get("/api/me"), 401, "login")
 
 
-def test_a_link_of_somebody_else_does_not_replace_a_login(studio: Studio) -> None:
-    """Or who follows one would record in the account of whoever made it; one's own link is as good as ever."""
+def test_a_link_of_another_account_does_not_replace_a_login(studio: Studio) -> None:
+    """Else a user who follows one would record in the account of its maker; the user's own links still work."""
     ann, eve = studio.person(Role.PARTICIPANT, "Ann"), studio.person(Role.PARTICIPANT, "Eve")
     cookie = {**HEADERS, "Cookie": f"{studio.state.signer.cookie}={ann.token}"}
     answer = studio.client.post("/api/login", json={"token": eve.token}, headers=cookie)
@@ -66,7 +66,7 @@ def test_a_link_of_somebody_else_does_not_replace_a_login(studio: Studio) -> Non
 
 
 def test_logging_out_ends_the_login_everywhere(studio: Studio) -> None:
-    """A cookie that somebody has copied is worth nothing afterwards; other logins of the person go on."""
+    """A copied cookie is invalid afterwards; other logins of the person stay valid."""
     person = studio.person()
     copied = log_in(studio, token=person.token)
     copied.post("/api/logout")
@@ -75,7 +75,7 @@ def test_logging_out_ends_the_login_everywhere(studio: Studio) -> None:
 
 
 def test_a_cookie_of_another_time_is_as_none(studio: Studio) -> None:
-    """Whoever comes back with it is asked to log in, not told of an error."""
+    """A browser that still has one gets the login page, not an error."""
     person = studio.person()
     studio.do(tokens.revoke, studio.state.signer.read(Kind.ACCESS, person.token))
     cookie = {"Cookie": f"{studio.state.signer.cookie}={person.token}"}
@@ -83,7 +83,7 @@ def test_a_cookie_of_another_time_is_as_none(studio: Studio) -> None:
 
 
 def test_a_login_expires(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After its time a token logs nobody in, and its row goes with the next start."""
+    """An expired token is refused, and its row is deleted at the next start."""
     made = studio.do(login.link, studio.person().id)
     token = studio.state.signer.sign(Kind.ACCESS, made.token.id)
     later = time.time_ns() + int(login.LOGIN_SECONDS * 1e9) + 1
@@ -95,7 +95,7 @@ def test_a_login_expires(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_r42_an_invitation_makes_as_many_accounts_as_it_says(studio: Studio) -> None:
-    """Each with the role that the designer gave; then it is used up."""
+    """Each has the role that the designer chose; then the invitation is used up."""
     invitation = studio.person().post("/api/invitations", {"role": "reviewer", "uses": 2, "days": 1})["invitation"]
     made = [log_in(studio, invitation=invitation, name=name) for name in ("Rita", "Rob")]
     assert [each.get("/api/me")["account"]["role"] for each in made] == ["reviewer", "reviewer"]
@@ -105,7 +105,7 @@ def test_r42_an_invitation_makes_as_many_accounts_as_it_says(studio: Studio) -> 
 
 
 def test_an_address_has_one_account(studio: Studio) -> None:
-    """A second one is refused, and does not use the invitation up."""
+    """A second account is refused, and does not use up the invitation."""
     invitation = studio.person().post("/api/invitations", {"role": "participant", "uses": 2})["invitation"]
     log_in(studio, invitation=invitation, name="Eve", email="Eve@Example.org")
     given = {"invitation": invitation, "name": "Eva", "email": "eve@example.org"}
@@ -114,7 +114,7 @@ def test_an_address_has_one_account(studio: Studio) -> None:
 
 
 def test_r5_r42_the_link_of_a_study_makes_a_participant(studio: Studio) -> None:
-    """With a name or without; the account is nobody else's."""
+    """With a name or without; each login makes a new account."""
     study = studio.study(studio.person())
     named, anonymous = log_in(studio, study=study.id, name="Pat"), log_in(studio, study=study.id)
     assert named.get("/api/me")["account"] == {"id": named.id, "role": "participant", "name": "Pat"}
@@ -122,8 +122,8 @@ def test_r5_r42_the_link_of_a_study_makes_a_participant(studio: Studio) -> None:
     assert anonymous.get(f"/api/studies/{study.id}")["study"]["can_play"]
 
 
-def test_r4_the_link_of_a_disabled_study_makes_nobody(studio: Studio) -> None:
-    """It says that the study is not open; there is no account more."""
+def test_r4_the_link_of_a_disabled_study_makes_no_account(studio: Studio) -> None:
+    """The error says that the study is not open; no account is made."""
     study = studio.study(studio.person(), is_enabled=False)
     before = len(studio.do(users.everybody))
     answer = studio.client.post("/api/login", json={"study": study.id}, headers=HEADERS)
@@ -133,7 +133,7 @@ def test_r4_the_link_of_a_disabled_study_makes_nobody(studio: Studio) -> None:
 
 
 def test_r16_a_participant_of_another_service_is_one_person_in_published_data(studio: Studio) -> None:
-    """From two browsers: one anonymous id in a study, another in the next; yet neither sees what the other played."""
+    """Its id is the same from two browsers, and differs between studies; a login cannot read the other's session."""
     owner = studio.person()
     first, second = studio.study(owner), studio.study(owner)
     ours, theirs = (log_in(studio, study=first.id, participant="P-17") for _ in range(2))
@@ -168,21 +168,21 @@ def test_r16_a_participant_of_another_service_is_one_person_in_published_data(st
     ],
 )
 def test_malformed_logins_are_refused(studio: Studio, given: dict[str, object], where: str) -> None:
-    """The error says which part."""
+    """The error names the part."""
     error = refused(studio.client.post("/api/login", json=given, headers=HEADERS), 400, "invalid")
     assert error["message"].startswith(where)
 
 
 @pytest.mark.parametrize("token", ["x", "a.b", "é", "x" * 500])
-def test_tokens_that_nobody_signed_log_nobody_in(studio: Studio, token: str) -> None:
-    """Neither as a token nor as an invitation."""
+def test_tokens_without_a_signature_are_refused(studio: Studio, token: str) -> None:
+    """Neither tokens nor invitations without a signature are accepted."""
     refused(studio.client.post("/api/login", json={"token": token}, headers=HEADERS), 401, "bad_token")
     given = {"invitation": token, "name": "Pat"}
     refused(studio.client.post("/api/login", json=given, headers=HEADERS), 401, "bad_token")
 
 
 def test_a_token_is_good_for_its_purpose_only(studio: Studio) -> None:
-    """A login is no invitation, an invitation no login, the token of a session neither."""
+    """A login is not accepted as an invitation, nor an invitation as a login, nor the token of a session as either."""
     designer = studio.person()
     study = studio.study(designer)
     asked = {"study": study.id, "environment": study.content.environments[0].id}
@@ -206,12 +206,12 @@ def test_a_token_is_good_for_its_purpose_only(studio: Studio) -> None:
     ],
 )
 def test_malformed_invitations_are_refused(studio: Studio, given: dict[str, object], where: str) -> None:
-    """The error says which part."""
+    """The error names the part."""
     error = studio.person().is_refused(400, "invalid", "POST", "/api/invitations", given)
     assert error["where"] == where
 
 
-def test_logins_of_two_studios_are_told_apart(studio: Studio, small_studio: Studio) -> None:
+def test_logins_of_two_studios_are_distinguished(studio: Studio, small_studio: Studio) -> None:
     """Each has a secret and a cookie of its own."""
     assert studio.state.signer.cookie != small_studio.state.signer.cookie
     answer = small_studio.client.get("/api/me", headers={"Authorization": f"Bearer {studio.person().token}"})

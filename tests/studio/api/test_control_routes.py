@@ -1,4 +1,4 @@
-"""Designers edit keys, names and the default action: validated, versioned, recorded, and what participants see."""
+"""Designers edit keys, names and the default action: these are validated, versioned, shown and recorded."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def body(controls: Any = None, **more: Any) -> dict[str, Any]:
 
 
 def test_keys_are_edited_versioned_seen_and_recorded(studio: Studio) -> None:
-    """The window says the names, the new keys act and the old ones do not, and the episode has the table."""
+    """The window shows the names, the new keys act, the old ones do not, and the episode contains the table."""
     designer = studio.person()
     environment = body()["environments"][0]
     known = designer.post("/api/environments/controls", {"environment": environment})["controls"]
@@ -33,7 +33,7 @@ def test_keys_are_edited_versioned_seen_and_recorded(studio: Studio) -> None:
     changed = body(TABLE, version=1)
     changed["environments"][0]["id"] = made["environments"][0]["id"]
     study = designer.put(f"/api/studies/{made['id']}", changed)["study"]
-    assert study["environments"][0] == {**made["environments"][0], "controls": TABLE}  # it stays the same environment
+    assert study["environments"][0] == {**made["environments"][0], "controls": TABLE}  # still the same environment
     versions = [designer.get(f"/api/studies/{made['id']}?version={version}")["content"] for version in (1, 2)]
     assert [each["environments"][0]["controls"] for each in versions] == [None, TABLE]
     designer.put(f"/api/studies/{made['id']}/state", {"enabled": True})
@@ -48,7 +48,7 @@ def test_keys_are_edited_versioned_seen_and_recorded(studio: Studio) -> None:
             (("ArrowUp", "Space"), "Ünward"),
         }
         window.begin()
-        window.say("keys", held={"ArrowLeft": 1.0})  # means nothing any more, so no step is done
+        window.say("keys", held={"ArrowLeft": 1.0})  # the old key has no action now, so there is no step
         window.say("keys", held={})
         window.press("KeyK", 1)
         window.press("KeyJ", 2)
@@ -79,7 +79,7 @@ def row(*keys: str, name: str = "n") -> dict[str, Any]:
 def test_bad_tables_are_refused_by_the_name_of_every_field(
     studio: Studio, actions: Any, default: int, named: list[str]
 ) -> None:
-    """Whoever writes one sees at once all that is wrong with it."""
+    """The error lists all problems of a table at once."""
     asked = body({"actions": actions, "default": default})
     error = studio.person().is_refused(400, "invalid", "POST", "/api/studies", asked)
     assert [each for each in named if each not in error["message"]] == []
@@ -87,7 +87,7 @@ def test_bad_tables_are_refused_by_the_name_of_every_field(
 
 
 def test_a_table_of_other_actions_is_refused(studio: Studio) -> None:
-    """One with a row too few, and one for an environment whose actions are numbers."""
+    """A table with a missing row, and one for an environment whose actions are continuous."""
     designer = studio.person()
     short = body({"actions": TABLE["actions"][:1], "default": 0})  # type: ignore[index]
     error = designer.is_refused(422, "environments", "POST", "/api/studies", short)
@@ -99,7 +99,7 @@ def test_a_table_of_other_actions_is_refused(studio: Studio) -> None:
 
 
 def test_only_designers_may_ask_for_keys(studio: Studio) -> None:
-    """An environment is made for it."""
+    """Because the request makes an environment."""
     asked = {"environment": body()["environments"][0]}
     studio.person(Role.PARTICIPANT).is_refused(403, "forbidden", "POST", "/api/environments/controls", asked)
     wanted = {"environment": {**body()["environments"][0], "environment": "Pendulum-v1"}}
@@ -107,7 +107,7 @@ def test_only_designers_may_ask_for_keys(studio: Studio) -> None:
 
 
 def test_a_change_of_keys_is_checked(studio: Studio) -> None:
-    """Though the environment stays the one that was made."""
+    """Even if the environment itself does not change."""
     designer = studio.person()
     made = designer.post("/api/studies", body())["study"]
     changed = body({"actions": TABLE["actions"][:1], "default": 0}, version=1)  # type: ignore[index]

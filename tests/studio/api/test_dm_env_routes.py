@@ -19,7 +19,7 @@ def catching(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 
 def test_r25_a_study_has_an_environment_of_dm_env(catching: Studio) -> None:
-    """It is listed, has a schema without the seed, and is tried; its interface is known by its id."""
+    """It is listed, has a schema without the seed, and is inspected; its id determines its interface."""
     designer = catching.person()
     listed = designer.get("/api/environments")["environments"]
     assert [each for each in listed if ":" in each] == [f"{CATCH}:seeded", f"{CATCH}:unseeded"]
@@ -36,13 +36,13 @@ def test_r25_a_study_has_an_environment_of_dm_env(catching: Studio) -> None:
     ["os:getcwd", f"{CATCH}:Catch", f"{CATCH}:np", "tests.studio.postgres:new", "tests.studio.api.studio:opened"],
 )
 def test_what_no_module_offers_is_refused(catching: Studio, asked: str) -> None:
-    """A request never has anything imported or called that does not say that it makes environments."""
+    """A request never imports a module or calls a function that is not declared as a maker of environments."""
     study = {"name": "S", "environments": [{"name": "E", "environment": asked}]}
     catching.person().is_refused(422, "unknown_environment", "POST", "/api/studies", study)
 
 
 def test_an_interface_that_is_not_that_of_the_id_is_refused(catching: Studio) -> None:
-    """Nobody would know what to make."""
+    """Else it would be ambiguous which environment to make."""
     environments = [{"name": "E", "environment": f"{CATCH}:seeded", "interface": "gymnasium"}]
     study = {"name": "S", "environments": environments}
     error = catching.person().is_refused(400, "invalid", "POST", "/api/studies", study)

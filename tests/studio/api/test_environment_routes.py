@@ -1,4 +1,4 @@
-"""What environments there are, and what they take."""
+"""The environments that can be made, and their arguments."""
 
 import asyncio
 
@@ -8,14 +8,14 @@ from tests.studio.studio_process import PATIENCE
 
 
 def test_every_environment_of_gymnasium_and_of_the_modules_is_listed(studio: Studio) -> None:
-    """Also those of the Arcade Learning Environment, which is installed."""
+    """Including those of the Arcade Learning Environment, which is installed."""
     found = studio.person().get("/api/environments")["environments"]
     assert {"CartPole-v1", "ALE/Breakout-v5", CORRIDOR} <= set(found)
     assert found == sorted(found)
 
 
 def test_environments_that_import_what_an_argument_names_are_none(studio: Studio) -> None:
-    """Those by which Gymnasium makes environments of old Gym: a request never imports anything."""
+    """Those with which Gymnasium wraps environments of old Gym are not listed: a request never imports a module."""
     designer = studio.person()
     assert not [each for each in designer.get("/api/environments")["environments"] if each.startswith("GymV")]
     asked = {"name": "S", "environments": [{"name": "E", "environment": "GymV26Environment-v0"}]}
@@ -23,7 +23,7 @@ def test_environments_that_import_what_an_argument_names_are_none(studio: Studio
 
 
 def test_r2_a_form_can_be_made_for_any_environment(studio: Studio) -> None:
-    """The schema has what the environment's signature says, for ids with and without a slash."""
+    """The schema agrees with the environment's signature, for ids with and without a slash."""
     designer = studio.person()
     lake = designer.get("/api/environments/FrozenLake-v1/schema")["schema"]
     assert lake["properties"]["is_slippery"] == {"type": "boolean", "default": True}
@@ -34,7 +34,7 @@ def test_r2_a_form_can_be_made_for_any_environment(studio: Studio) -> None:
 
 
 def test_schemas_are_known_after_a_worker_was_lost(small_studio: Studio) -> None:
-    """What registers environments is imported by whichever process is asked."""
+    """Every inspecting process imports the modules that register environments."""
     designer = small_studio.person()
     designer.get("/api/environments")
 
@@ -47,12 +47,12 @@ def test_schemas_are_known_after_a_worker_was_lost(small_studio: Studio) -> None
 
 
 def test_who_wants_to_play_does_not_wait_for_who_tries_environments(small_studio: Studio) -> None:
-    """A designer who tries one that hangs holds up other designers, but no game."""
+    """An environment that hangs in an inspection delays other designers, but no game."""
     small_studio.person().get("/api/environments")
     inspector = small_studio.state.inspector
 
     async def ask() -> EnvironmentSpec:
-        async with inspector._one_at_a_time:  # as long as somebody tries one
+        async with inspector._one_at_a_time:  # while an environment is inspected
             found: EnvironmentSpec = await asyncio.wait_for(inspector.spec_of(WALK), PATIENCE)
             return found
 
@@ -61,21 +61,21 @@ def test_who_wants_to_play_does_not_wait_for_who_tries_environments(small_studio
 
 
 def test_unknown_environments_have_no_schema(studio: Studio) -> None:
-    """Nor does a module that somebody names in the path get imported."""
+    """And a module that is named in the path is not imported."""
     designer = studio.person()
     for name in ("NoSuch-v0", "antigravity:X-v0", "a/b/c"):
         designer.is_refused(422, "unknown_environment", "GET", f"/api/environments/{name}/schema")
 
 
 def test_what_needs_something_that_is_missing_says_what(studio: Studio) -> None:
-    """The error is the environment's own."""
+    """The response has the environment's own error."""
     path = "/api/environments/rlds_kit_tests/Broken-v0/schema"
     error = studio.person().is_refused(422, "environment", "GET", path)
     assert "rlds_kit_tests_no_such_module" in error["message"]
 
 
 def test_r1_environments_are_compared(studio: Studio) -> None:
-    """All problems are listed, each with the place in the list."""
+    """All problems are listed, each with its place in the list."""
     designer = studio.person()
     asked = [
         {"name": "Walk", "environment": CORRIDOR},

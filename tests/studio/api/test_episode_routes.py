@@ -1,4 +1,4 @@
-"""The table of episodes: what is listed for whom, filters, order and pages; and deleting."""
+"""The table of episodes: which account sees which, filters, order and pages; and deleting."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def ids(person: Person, query: str = "") -> list[str]:
 
 
 def test_r28_a_row_says_what_was_played(studio: Studio) -> None:
-    """Everything that the table shows, and what may be done with it; people are anonymous ids."""
+    """It has all that the table shows, and what the account may do with it; people are anonymous ids."""
     designer, player = studio.person(), studio.person(Role.PARTICIPANT)
     study = studio.study(designer)
     made = add(studio, study, player)
@@ -64,8 +64,8 @@ def test_r28_a_row_says_what_was_played(studio: Studio) -> None:
     assert player.get(f"/api/episodes/{made}")["episode"]["is_own"]
 
 
-def test_r28_everybody_sees_what_they_may(studio: Studio) -> None:
-    """A player what they played, a designer what was played in their studies and by them, a reviewer all."""
+def test_r28_each_role_sees_what_it_may(studio: Studio) -> None:
+    """Players see what they played; designers also what was played in their studies; reviewers see everything."""
     designer, other, player = studio.person(), studio.person(), studio.person(Role.PARTICIPANT)
     mine, theirs = studio.study(designer), studio.study(other)
     played, elsewhere, own = add(studio, mine, player), add(studio, theirs, player), add(studio, theirs, designer)
@@ -95,7 +95,7 @@ def test_r28_filters(studio: Studio) -> None:
 
 
 def test_r28_pages_and_order(studio: Studio) -> None:
-    """Pages of an order do not overlap, and say how many there are."""
+    """Pages of one order do not overlap, and have the total number."""
     designer, player = studio.person(), studio.person(Role.PARTICIPANT)
     study = studio.study(designer)
     made = [add(studio, study, player, steps=number % 3, total=-number) for number in range(7)]
@@ -131,7 +131,7 @@ def test_malformed_queries_are_refused(studio: Studio, query: str, where: str) -
 
 @pytest.mark.parametrize(("total", "shown"), [(float("nan"), None), (INF, "inf"), (-INF, "-inf")])
 def test_rewards_that_are_no_numbers_do_no_harm(studio: Studio, total: float, shown: Any) -> None:
-    """JSON has none of them; they are text, or nothing, and the table still shows."""
+    """JSON cannot represent them; they are text or null, and the table can still be shown."""
     designer = studio.person()
     made = add(studio, studio.study(designer), designer, total=total)
     assert designer.get(f"/api/episodes/{made}")["episode"]["total_reward"] == shown
@@ -139,7 +139,7 @@ def test_rewards_that_are_no_numbers_do_no_harm(studio: Studio, total: float, sh
 
 
 def test_r29_who_recorded_an_episode_deletes_it_and_so_does_the_owner_of_the_study(studio: Studio) -> None:
-    """Others are refused; what is deleted is in no table and in no replay any more."""
+    """Others are refused; a deleted episode is not in any table or replay any more."""
     designer, player = studio.person(), studio.person(Role.PARTICIPANT)
     study = studio.study(designer)
     first, second = add(studio, study, player), add(studio, study, player)

@@ -1,4 +1,4 @@
-"""What stands before all routes: names of hosts, origins, logins, and how often."""
+"""The middleware before all routes: host names, origins, logins, and rate limits."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ from tests.studio.api.studio import ORIGIN, Studio, ok, opened, refused
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.", "", "evil.example:80"])
 @pytest.mark.parametrize("path", ["/", "/api/about", "/api/me", "/page/app.js"])
 def test_a_name_that_the_server_has_not_is_refused(studio: Studio, host: str, path: str) -> None:
-    """A page elsewhere cannot let its own name mean this server, and read what is here."""
+    """Another site cannot point its own name at this server to read its data."""
     refused(studio.client.get(path, headers={"Host": host}), 421, "host")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LocalHost:8642", "[::1]:80", "studio.example.org"])
 def test_names_of_this_machine_and_those_of_the_configuration_are_right(tmp_path: Path, host: str) -> None:
-    """With any port: others listen on those."""
+    """With any port: a proxy may listen on another one."""
     with opened(tmp_path, hosts=("studio.example.org",)) as studio:
         ok(studio.client.get("/api/about", headers={"Host": host}))
 
@@ -27,7 +27,7 @@ def test_names_of_this_machine_and_those_of_the_configuration_are_right(tmp_path
     "path", ["studies/%00", "sessions/%00", "episodes/a%00b", "exports/%00", "episodes?user=%00", "episodes?tag=%00"]
 )
 def test_addresses_that_no_database_can_look_for_are_refused(studio: Studio, path: str) -> None:
-    """Also by PostgreSQL, whose text has no character 0."""
+    """Also for PostgreSQL, whose text cannot contain the character 0."""
     studio.person().is_refused(400, "invalid", "GET", f"/api/{path}")
 
 
@@ -48,7 +48,7 @@ def test_addresses_that_no_database_can_look_for_are_refused(studio: Studio, pat
 def test_changes_that_a_page_of_others_sends_are_refused(
     studio: Studio, origin: str | None, method: str, path: str
 ) -> None:
-    """Also without an origin: all browsers send one with what changes something."""
+    """Also without an origin: all browsers send one with requests that change something."""
     person = studio.person()
     headers = {"Cookie": f"{studio.state.signer.cookie}={person.token}"}
     if origin is not None:
@@ -57,7 +57,7 @@ def test_changes_that_a_page_of_others_sends_are_refused(
 
 
 def test_origins_of_the_configuration_may_change_something(tmp_path: Path) -> None:
-    """Exactly these: another port is another origin."""
+    """Only exactly these: another port is another origin."""
     with opened(tmp_path, origins=("https://studio.example.org",)) as studio:
         token = {"token": studio.person().token}
         ok(studio.client.post("/api/login", json=token, headers={"Origin": "https://studio.example.org"}))
@@ -66,20 +66,20 @@ def test_origins_of_the_configuration_may_change_something(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("given", ["Basic YTpi", "Bearer", "Bearer x", "Bearer é", "x"])
-def test_a_header_that_logs_nobody_in_is_an_error(studio: Studio, given: str) -> None:
-    """A program is told, instead of being taken for nobody."""
+def test_a_header_without_a_valid_login_is_an_error(studio: Studio, given: str) -> None:
+    """A program gets an error, instead of being treated as not logged in."""
     refused(studio.client.get("/api/about", headers={b"Authorization": given.encode()}), 401, "bad_token")
 
 
 def test_the_header_counts_before_the_cookie(studio: Studio) -> None:
-    """A program that runs where a browser is logged in is who it says."""
+    """A program on the machine of a logged-in browser has the account of its header."""
     one, other = studio.person(), studio.person(Role.REVIEWER)
     cookie = {"Cookie": f"{studio.state.signer.cookie}={other.token}"}
     assert ok(one.ask("GET", "/api/me", headers=cookie))["account"]["id"] == one.id
 
 
 def test_too_many_logins_from_an_address_are_refused(tmp_path: Path) -> None:
-    """The answer says when to try again; who is in stays in."""
+    """The response says when to try again; existing logins stay valid."""
     with opened(tmp_path, login_limit=Limit(per_second=0.001, burst=3)) as studio:
         person = studio.person()
         for _ in range(3):
@@ -92,7 +92,7 @@ def test_too_many_logins_from_an_address_are_refused(tmp_path: Path) -> None:
 
 
 def test_too_many_requests_of_an_address_are_refused(tmp_path: Path) -> None:
-    """Whatever they ask for, but for the files of the page."""
+    """For all requests except files of the page."""
     with opened(tmp_path, request_limit=Limit(per_second=0.001, burst=5)) as studio:
         answers = [studio.client.get("/api/about") for _ in range(6)]
         assert [each.status_code for each in answers] == [200] * 5 + [429]
@@ -111,12 +111,12 @@ def test_too_many_changes_of_a_person_are_refused_and_others_go_on(tmp_path: Pat
 
 @pytest.mark.parametrize("path", ["/api/nothing", "/api/studies/x/y", "/etc/passwd", "/page/../secret", "/page/app.py"])
 def test_what_is_not_there(studio: Studio, path: str) -> None:
-    """Unknown paths are 404, and no file besides those of the page is given."""
+    """Unknown paths are 404, and only files of the page are served."""
     assert studio.person().ask("GET", path).status_code == 404
 
 
 def test_methods_that_a_route_has_not(studio: Studio) -> None:
-    """The error is JSON, too."""
+    """The error is in JSON, too."""
     studio.person().is_refused(405, "method_not_allowed", "DELETE", "/api/me")
 
 
@@ -138,13 +138,13 @@ def test_methods_that_a_route_has_not(studio: Studio) -> None:
     ],
 )
 def test_bodies_that_are_no_json_are_refused(studio: Studio, content: bytes, status: int, code: str) -> None:
-    """Nothing that cannot be stored everywhere comes in, and nothing is read without end."""
+    """Text that some database cannot store is refused, and reading a body is limited."""
     answer = studio.client.post("/api/login", content=content, headers={"Origin": ORIGIN})
     refused(answer, status, code)
 
 
 def test_a_bug_of_the_server_tells_nothing(small_studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client learns that it was not its own fault, and nothing else."""
+    """The response says only that it is an error of the server, without details."""
 
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("secret")
@@ -157,12 +157,12 @@ def test_a_bug_of_the_server_tells_nothing(small_studio: Studio, monkeypatch: py
 
 
 def test_answers_are_kept_nowhere(studio: Studio) -> None:
-    """They are of one person, now."""
+    """They may not be cached: they are for one person, at this time."""
     assert studio.person().ask("GET", "/api/me").headers["cache-control"] == "no-store"
 
 
-def test_a_database_that_is_gone_is_said(small_studio: Studio) -> None:
-    """503 and what to do, as long as it is; nothing is changed meanwhile."""
+def test_a_database_that_is_gone_is_reported(small_studio: Studio) -> None:
+    """The response is 503 with advice until it is back; nothing is changed meanwhile."""
     person = small_studio.person()
     file = small_studio.directory / "studio.db"
     file.rename(file.with_suffix(".away"))

@@ -1,4 +1,4 @@
-"""Every route asks for the right to its row: each role, with rows of its own and of others."""
+"""Every route checks the permission for its row: each role, with its own rows and those of others."""
 
 import itertools
 import re
@@ -40,7 +40,7 @@ class Rows:
 
 
 def rows(connection: Connection, owner: Person, player: Person, *, is_enabled: bool) -> Rows:
-    """A study of one, played by another."""
+    """A study of one person, played by another."""
     study = studies.add(connection, owner.id, Content(name="S", environments=(WALK,)))
     studies.enable(connection, study.id, is_enabled)
     environment = study.content.environments[0].id
@@ -51,9 +51,9 @@ def rows(connection: Connection, owner: Person, player: Person, *, is_enabled: b
     return Rows(study.id, environment, session.id, episode)
 
 
-# By route: what is sent, and who may, a letter for whose rows these are: "o" one's own study, and one's own play there;
-# "s" others play in one's own study; "p" one's own play in a study of others; "e" all is others', and the study is
-# enabled; "x" it is not.
+# By route: what is sent, and who may, by a letter for the owner of the rows: "o" own study, and own play there;
+# "s" others play in the own study; "p" own play in a study of others; "e" all belongs to others, and the study is
+# enabled; "x" the same, and it is not.
 ROUTE: dict[str, tuple[dict[str, Any] | None, dict[Role, str]]] = {
     "GET /api/studies/{study}": (None, {DESIGNER: "osep", PARTICIPANT: "ep", REVIEWER: "epx"}),
     "PUT /api/studies/{study}": ({**STUDY, "version": 1}, {DESIGNER: "os"}),
@@ -70,7 +70,7 @@ ROUTE: dict[str, tuple[dict[str, Any] | None, dict[Role, str]]] = {
     "GET /api/replay/{episode}/annotations": (None, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
     "POST /api/replay/{episode}/annotations": ({}, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
 }
-# By route without a row, who may.
+# By route without a row: who may.
 ROLES: dict[str, tuple[dict[str, Any] | None, set[Role]]] = {
     "POST /api/studies": (STUDY, {DESIGNER}),
     "GET /api/studies": (None, set(Role)),
@@ -88,12 +88,12 @@ ROLES: dict[str, tuple[dict[str, Any] | None, set[Role]]] = {
     "GET /api/me": (None, set(Role)),
     "POST /api/logout": ({}, set(Role)),
 }
-OWN = {"DELETE /api/tokens/{token}"}  # of one's own only; test_shared_addresses.py has it
+OWN = {"DELETE /api/tokens/{token}"}  # only the account's own; see test_shared_addresses.py
 OPEN = {"GET /api/about", "POST /api/login", "GET /api/open-studies/{study}"}
 
 
 def test_every_route_of_the_server_is_here() -> None:
-    """Nothing was forgotten below; the replay has tests of its own."""
+    """The tables below are complete; the replay has tests of its own."""
     known = {each.replace("{name}", "{environment:path}") for each in (*ROUTE, *ROLES, *OPEN, *OWN)}
     routes = [each for each in ROUTES if isinstance(each, Route)]
     assert len(routes) == len(ROUTES)
@@ -112,7 +112,7 @@ def _cases() -> list[tuple[str, Role, str]]:
 def test_r3_r35_a_route_goes_by_whose_the_row_is(
     studio: Studio, people: dict[Role | str, Person], route: str, role: Role, whose: str
 ) -> None:
-    """Who may is not refused, who may not gets 403 and changes nothing."""
+    """Allowed requests are not refused; the others get 403 and change nothing."""
     body, allowed = ROUTE[route]
     me, other = people[role], people["owner"]
     owner = me if whose in "os" else other
@@ -137,7 +137,7 @@ def _filled(value: object, names: dict[str, str]) -> object:
 
 @pytest.mark.parametrize(("route", "role"), list(itertools.product(ROLES, Role)))
 def test_r3_what_has_no_row_goes_by_the_role(studio: Studio, route: str, role: Role) -> None:
-    """Only designers make studies, look for environments and invite."""
+    """Only designers may make studies, list environments and invite."""
     body, allowed = ROLES[route]
     method, _, path = route.partition(" ")
     answer = studio.person(role).ask(method, path.format(name="CartPole-v1", manual="Skiing"), body)
@@ -146,8 +146,8 @@ def test_r3_what_has_no_row_goes_by_the_role(studio: Studio, route: str, role: R
 
 
 @pytest.mark.parametrize("route", [*ROUTE, *ROLES, *OWN])
-def test_nobody_who_is_not_logged_in_gets_anything(studio: Studio, route: str) -> None:
-    """Without a login all routes but a few answer 401, whatever they are asked for."""
+def test_requests_without_a_login_are_refused(studio: Studio, route: str) -> None:
+    """Without a login all routes but a few return 401 for any request."""
     method, _, path = route.partition(" ")
     names = dict.fromkeys(("study", "environment", "session", "episode", "name", "token", "manual"), "0" * 32)
     body = (ROUTE.get(route) or ROLES.get(route) or (None,))[0]
@@ -158,7 +158,7 @@ def test_nobody_who_is_not_logged_in_gets_anything(studio: Studio, route: str) -
 
 
 def test_no_route_of_replays_and_exports_is_open(studio: Studio) -> None:
-    """Those that other parts bring are behind the same door; only what the page itself is made of is for everybody."""
+    """The same middleware guards the routes of other parts; only the files of the page need no login."""
     routes = [each for each in studio.client.app.router.routes if isinstance(each, Route)]  # type: ignore[attr-defined]
     paths = {each.path for each in routes}
     open_ones = OPEN | {each.replace("GET", "HEAD") for each in OPEN}
@@ -174,7 +174,7 @@ def test_no_route_of_replays_and_exports_is_open(studio: Studio) -> None:
 
 @pytest.mark.parametrize("route", [each for each in ROUTE if each != "POST /api/sessions"])
 def test_unknown_ids_are_not_found(people: dict[Role | str, Person], route: str) -> None:
-    """An id that nobody has is 404, whoever asks; it is told from a row of others."""
+    """An id without a row is 404 for every account; a row of others has a different error."""
     method, _, path = route.partition(" ")
     names = dict.fromkeys(("study", "environment", "session", "episode"), "0" * 32)
     for role in Role:

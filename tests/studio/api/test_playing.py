@@ -1,4 +1,4 @@
-"""Playing in a session: rows of the database are what was played."""
+"""Playing in a session: the rows of the database agree with what was played."""
 
 import contextlib
 
@@ -20,12 +20,12 @@ def open_session(person: Person, study: studies.Study) -> tuple[str, str]:
 
 
 def refusal(studio: Studio, token: str) -> dict[str, object]:
-    """Why a token does not let anybody in."""
+    """The reason why a token is refused."""
     return refused_to(owner_of(studio, token), token)
 
 
 def refused_to(person: Person, token: str) -> dict[str, object]:
-    """Why a token does not let somebody in."""
+    """The reason why a token is refused to a client."""
     with person.studio.client.websocket_connect(URL, headers=headers_of(person)) as socket:
         window = Window(socket)
         window.say("hello", token=token)
@@ -33,7 +33,7 @@ def refused_to(person: Person, token: str) -> dict[str, object]:
 
 
 def test_r15_an_episode_that_is_saved_has_a_row_and_a_recording(studio: Studio) -> None:
-    """The row is there when the page is told that the episode is saved, and says what the recording says."""
+    """The row exists when the page is notified that the episode is saved, and agrees with the recording."""
     player = studio.person(Role.PARTICIPANT)
     study = studio.study(studio.person())
     session, token = open_session(player, study)
@@ -62,7 +62,7 @@ def test_r15_an_episode_that_is_saved_has_a_row_and_a_recording(studio: Studio) 
 def test_r13_r14_what_a_person_says_is_the_status_of_the_row(
     studio: Studio, save: bool, completed: bool, status: str
 ) -> None:
-    """The truth table of the dialog, up to the database."""
+    """The truth table of the dialog, through to the database."""
     player = studio.person(Role.PARTICIPANT)
     _, token = open_session(player, studio.study(studio.person()))
     with playing(studio, token) as window:
@@ -92,7 +92,7 @@ def test_r6_a_session_ends_when_its_window_does(studio: Studio) -> None:
 
 
 def test_two_windows_of_one_person_are_two_sessions(studio: Studio) -> None:
-    """Each is recorded for itself, also where both are played at once."""
+    """Each is recorded separately, also if both are played at once."""
     player = studio.person(Role.PARTICIPANT)
     study = studio.study(studio.person())
     tokens = [open_session(player, study)[1] for _ in range(2)]
@@ -110,7 +110,7 @@ def test_two_windows_of_one_person_are_two_sessions(studio: Studio) -> None:
 
 
 def test_a_token_is_worth_nothing_to_another_account(studio: Studio) -> None:
-    """Neither to play nor to look on: it may have been copied from a log or a browser."""
+    """It gives access neither to play nor to watch: it may have been copied from a log or a browser."""
     designer, player = studio.person(), studio.person(Role.PARTICIPANT)
     session, token = open_session(player, studio.study(designer))
     look = designer.post(f"/api/sessions/{session}/look")["token"]
@@ -124,7 +124,7 @@ def test_a_token_is_worth_nothing_to_another_account(studio: Studio) -> None:
         assert window.end()["steps"] == 1
 
 
-def test_r14_what_nobody_began_to_play_has_no_row(studio: Studio) -> None:
+def test_r14_an_episode_without_a_step_has_no_row(studio: Studio) -> None:
     """An episode that is abandoned before its first step is dropped."""
     player = studio.person(Role.PARTICIPANT)
     session, token = open_session(player, studio.study(studio.person()))
@@ -136,7 +136,7 @@ def test_r14_what_nobody_began_to_play_has_no_row(studio: Studio) -> None:
 
 
 def stop(studio: Studio, session: str) -> None:
-    """Ends a session as a server does that is shut down."""
+    """Ends a session as a server does at its shutdown."""
 
     async def stopping() -> None:
         studio.state.live_sessions.stop(session, "the end")
@@ -145,8 +145,8 @@ def stop(studio: Studio, session: str) -> None:
     studio.client.portal.call(stopping)
 
 
-def test_tokens_of_others_let_nobody_in(studio: Studio) -> None:
-    """What was not signed for playing opens nothing: neither logins, nor other text."""
+def test_tokens_of_other_kinds_are_refused(studio: Studio) -> None:
+    """Tokens that were not signed for playing are refused: logins as well as other text."""
     player = studio.person(Role.PARTICIPANT)
     for token in (player.token, "nonsense", "é" * 5000):
         with studio.client.websocket_connect(URL, headers=headers_of(studio.person())) as socket:
@@ -156,7 +156,7 @@ def test_tokens_of_others_let_nobody_in(studio: Studio) -> None:
 
 
 def test_looking_on_gives_no_seat(studio: Studio) -> None:
-    """The designer of a study sees what a participant plays, and can do nothing to it."""
+    """The designer of a study sees what a participant plays, and cannot influence it."""
     designer, player = studio.person(), studio.person(Role.PARTICIPANT)
     session, token = open_session(player, studio.study(designer))
     look = designer.post(f"/api/sessions/{session}/look")["token"]
@@ -173,7 +173,7 @@ def test_looking_on_gives_no_seat(studio: Studio) -> None:
 
 
 def test_r4_a_study_that_was_disabled_is_not_played(studio: Studio) -> None:
-    """A session that was opened before is not begun; its owner's is."""
+    """An open session of a participant cannot be played; one of the owner can."""
     designer, player = studio.person(), studio.person(Role.PARTICIPANT)
     study = studio.study(designer)
     _, theirs = open_session(player, study)
@@ -185,7 +185,7 @@ def test_r4_a_study_that_was_disabled_is_not_played(studio: Studio) -> None:
 
 
 def test_a_session_of_another_server_is_not_played_here(studio: Studio) -> None:
-    """Its recording would be in another place."""
+    """Its recording is on the other server."""
     designer = studio.person()
     study = studio.study(designer)
     environment = study.content.environments[0].id
@@ -195,7 +195,7 @@ def test_a_session_of_another_server_is_not_played_here(studio: Studio) -> None:
 
 
 def test_the_token_of_a_session_is_worth_nothing_after_the_login(studio: Studio) -> None:
-    """Neither to who logged out, nor to whom the studio was told to forget, nor to nobody."""
+    """It is refused after a logout, after the account was deleted, and without a login."""
     study = studio.study(studio.person())
     for leave in ("log out", "forget", "nobody"):
         player = studio.person(Role.PARTICIPANT)
@@ -212,14 +212,14 @@ def test_the_token_of_a_session_is_worth_nothing_after_the_login(studio: Studio)
 
 @pytest.mark.parametrize("headers", [{}, {"Origin": "https://evil.example"}, {"Origin": "null"}])
 def test_pages_of_others_cannot_connect(studio: Studio, headers: dict[str, str]) -> None:
-    """A page elsewhere that knew a token would still be refused."""
+    """A page of another site is refused even with a valid token."""
     with pytest.raises(WebSocketDisconnect) as raised, studio.client.websocket_connect(URL, headers=headers):
-        pass  # pragma: no cover  it is not entered
+        pass  # pragma: no cover  never entered
     assert (raised.value.code, raised.value.reason) == (4403, "origin")
 
 
-def test_what_is_played_is_told_to_who_may_watch(studio: Studio) -> None:
-    """The designer of the study, reviewers, and who plays; others have an empty list, not an error."""
+def test_what_is_played_is_listed_for_those_who_may_watch(studio: Studio) -> None:
+    """The study's designer, reviewers and the player get the list; others get an empty one, not an error."""
     designer, player = studio.person(), studio.person(Role.PARTICIPANT)
     study = studio.study(designer)
     session, token = open_session(player, study)

@@ -8,7 +8,7 @@ from tests.studio.api.studio import WALK, Studio
 
 
 def test_r6_r7_a_session_is_of_one_person_and_environment(studio: Studio) -> None:
-    """The answer has what the page shows beside the picture, and the token for the socket."""
+    """The response has what the page shows beside the picture, and the token for the socket."""
     player = studio.person(Role.PARTICIPANT)
     study = studio.study(studio.person())
     environment = study.content.environments[0].id
@@ -24,7 +24,7 @@ def test_r6_r7_a_session_is_of_one_person_and_environment(studio: Studio) -> Non
 
 
 def test_r4_a_disabled_study_makes_no_session(studio: Studio) -> None:
-    """There is a text to show and no row; the owner may try it all the same."""
+    """The response has a text to show, and no row is made; the owner may still try the study."""
     designer, player = studio.person(), studio.person(Role.PARTICIPANT)
     study = studio.study(designer, is_enabled=False)
     asked = {"study": study.id, "environment": study.content.environments[0].id}
@@ -35,7 +35,7 @@ def test_r4_a_disabled_study_makes_no_session(studio: Studio) -> None:
 
 
 def test_r16_ids_of_people_are_stable_in_a_study_and_differ_between_studies(studio: Studio) -> None:
-    """Nobody's id is that of their account."""
+    """No person's id is the id of their account."""
     designer, player, other = studio.person(), studio.person(Role.PARTICIPANT), studio.person(Role.PARTICIPANT)
     studies = [studio.study(designer) for _ in range(2)]
     asked = [{"study": each.id, "environment": each.content.environments[0].id} for each in studies]
@@ -45,7 +45,7 @@ def test_r16_ids_of_people_are_stable_in_a_study_and_differ_between_studies(stud
 
 
 def test_sessions_of_what_is_not_there_are_refused(studio: Studio) -> None:
-    """Neither an unknown study, nor the environment of another one."""
+    """An unknown study, and an environment of another study."""
     player = studio.person(Role.PARTICIPANT)
     study, other = studio.study(studio.person()), studio.study(studio.person(), WALK, WALK)
     elsewhere = other.content.environments[1].id
@@ -63,6 +63,6 @@ def test_sessions_of_what_is_not_there_are_refused(studio: Studio) -> None:
     ],
 )
 def test_malformed_sessions_are_refused(studio: Studio, given: dict[str, object], where: str) -> None:
-    """The error names the field; nobody opens a session for somebody else."""
+    """The error names the field; no person can open a session for another one."""
     error = studio.person().is_refused(400, "invalid", "POST", "/api/sessions", given)
     assert error["where"] == where

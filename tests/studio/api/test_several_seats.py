@@ -39,7 +39,7 @@ def pennies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 
 def a_study(studio: Studio, *seats: SeatPlan, together: Together = QUICK, turn: str = "press") -> Study:
-    """An open study of somebody with these seats."""
+    """An enabled study with these seats."""
     environment = StudyEnvironment(
         name="Pennies", environment=PENNIES, interface="pettingzoo", turn=turn, seats=seats, together=together
     )
@@ -71,20 +71,20 @@ class Waiter:
 
 @contextmanager
 def connected(person: Person, path: str) -> Iterator[WebSocketTestSession]:
-    """A socket of a person, which is closed at the end without a word."""
+    """A socket of a person, which is closed at the end without a message."""
     url = f"ws://127.0.0.1/ws/{path}"
     socket: WebSocketTestSession = person.studio.client.websocket_connect(url, headers=headers_of(person))
     socket.__enter__()
     try:
         yield socket
     finally:
-        with contextlib.suppress(CancelledError):  # the client cancels what serves a connection that it closes
+        with contextlib.suppress(CancelledError):  # the client cancels the task of a connection that it closes
             socket.__exit__(None, None, None)
 
 
 @contextmanager
 def waiting(person: Person, study: Study) -> Iterator[Waiter]:
-    """Somebody in the lobby of a study."""
+    """A person in the lobby of a study."""
     with connected(person, "lobby") as socket:
         socket.send_json({"v": 1, "type": "wait", "study": study.id, "environment": study.content.environments[0].id})
         yield Waiter(socket)
@@ -100,7 +100,7 @@ def playing(person: Person, token: str) -> Iterator[Window]:
 
 
 def begin(*windows: Window) -> None:
-    """All say that they are ready, when the environment is."""
+    """All report that they are ready, once the environment is."""
     for each in windows:
         each.until("state", phase="waiting")
     for each in windows:
@@ -124,7 +124,7 @@ def leave(person: Person, session: str, *windows: Window) -> dict[str, Any]:
 
 
 def matched(studio: Studio, study: Study) -> tuple[tuple[Person, dict[str, Any]], tuple[Person, dict[str, Any]]]:
-    """Two people who found each other, each with what the lobby said last."""
+    """Two people who were matched, each with the last message of the lobby."""
     ann, bob = (studio.person(Role.PARTICIPANT, name) for name in ("Ann", "Bob"))
     with waiting(ann, study) as first:
         assert first.until("queue")["waiting"] == 1
@@ -150,7 +150,7 @@ def assert_same_offline(episode: rlds_kit.Episode) -> None:
 
 
 def test_c33_g30_two_people_from_the_lobby_play_one_game_and_rows_say_who_sat_where(pennies: Studio) -> None:
-    """Each acts from their own seat; both see the session and the episode, and neither can delete it alone."""
+    """Each acts in their own seat; both see the session and the episode, and neither can delete it alone."""
     study = a_study(pennies, SeatPlan(name="odd"), SeatPlan(name="even", instructions="Match."))
     (ann, one), (bob, two) = matched(pennies, study)
     assert (one["session"], one["seat"], two["seat"]) == (two["session"], "odd", "even")
@@ -188,12 +188,12 @@ def test_c33_g30_two_people_from_the_lobby_play_one_game_and_rows_say_who_sat_wh
     assert episode.steps[0]["play"]["said"][0]["content"] == "left!"
     assert_same_offline(episode)
     owner = pennies.known(study.owner_id)
-    for agent in people.values():  # by each participant the same episode is found, and can be exported
+    for agent in people.values():  # each participant finds the same episode, and can export it
         assert owner.get(f"/api/episodes?user={agent}")["episodes"][0]["id"] == saved["id"]
 
 
 def test_a_token_is_worth_something_to_its_person_and_seat_only(pennies: Studio) -> None:
-    """Neither another account nor another seat."""
+    """It is refused to another account, and for another seat."""
     study = a_study(pennies, SeatPlan(name="odd"), SeatPlan(name="even"))
     (ann, one), (bob, two) = matched(pennies, study)
     with playing(bob, one["token"]) as window:
@@ -206,7 +206,7 @@ def test_a_token_is_worth_something_to_its_person_and_seat_only(pennies: Studio)
 
 
 def test_several_people_come_by_the_lobby_only(pennies: Studio) -> None:
-    """A session for one of them is refused, and a lobby for one is, too."""
+    """A session for one of them is refused, and so is a lobby for a study with one seat."""
     study = a_study(pennies, SeatPlan(name="odd"), SeatPlan(name="even"))
     ann = pennies.person(Role.PARTICIPANT, "Ann")
     asked = {"study": study.id, "environment": study.content.environments[0].id}
@@ -242,7 +242,7 @@ def test_c33_a_person_plays_with_a_program_in_a_process_of_its_own(pennies: Stud
 
 
 def test_c36_c37_a_program_takes_over_within_a_step_and_the_person_comes_back(pennies: Studio) -> None:
-    """Nobody pauses; the others see it; each step says who acted, and each time somebody was there is a row."""
+    """The game does not pause; the others see the change; each step has who acted, and each presence has a row."""
     study = a_study(pennies, SeatPlan(name="odd"), SeatPlan(name="even", actor=PROGRAMS[0]))
     (ann, one), (bob, two) = matched(pennies, study)
     with playing(ann, one["token"]) as odd:
@@ -280,7 +280,7 @@ def test_c36_c37_a_program_takes_over_within_a_step_and_the_person_comes_back(pe
 def test_a_required_program_that_fails_ends_the_episode_with_the_reason(
     pennies: Studio, actor: str, reason: str
 ) -> None:
-    """The row and the recording say why; the step before is there."""
+    """The row and the recording have the reason; the previous step is stored."""
     ann, study, session, token = alone(pennies, f"{ACTORS}:{actor}")
     with playing(ann, token) as window:
         window.begin()
@@ -297,7 +297,7 @@ def test_a_required_program_that_fails_ends_the_episode_with_the_reason(
 
 
 def test_g7_a_program_that_is_not_required_does_its_default_action(pennies: Studio) -> None:
-    """The game goes on, and the steps say so."""
+    """The game continues, and the steps record it."""
     ann, study, session, token = alone(pennies, f"{ACTORS}:Raising", is_required=False)
     with playing(ann, token) as window:
         window.begin()
@@ -315,14 +315,14 @@ def test_g7_a_program_that_is_not_required_does_its_default_action(pennies: Stud
 
 
 def test_a_program_that_cannot_begin_ends_the_session_and_its_row_says_why(pennies: Studio) -> None:
-    """As one whose model is not the file that was expected."""
+    """For instance one whose model is not the expected file."""
     ann, _, session, token = alone(pennies, f"{ACTORS}:Unmade")
     with playing(ann, token):
         assert "it has no shoes" in leave(ann, session)["reason"]
 
 
 def test_g23_a_model_file_of_another_hash_ends_the_session_and_its_row_says_so(pennies: Studio, tmp_path: Path) -> None:
-    """Before anything of the file is read."""
+    """Before any data of the file is read."""
     file = tmp_path / "model.onnx"
     file.write_bytes(b"another model")
     config = {"path": str(file), "sha256": "0" * 64}
@@ -378,7 +378,7 @@ def test_a_designer_sees_the_seats_and_is_refused_seats_that_do_not_fit(pennies:
 
 
 def test_what_a_study_wants_votes_on_takes_several_words(pennies: Studio) -> None:
-    """A pause by all, no end by anybody; who has agreed is shown; designers may forbid others to watch."""
+    """All must agree to a pause, no person can end it; who has agreed is shown; designers may forbid watching."""
     rules = Together(countdown_seconds=0.0, pause="all", cancel="nobody", confirm="all", onlookers=False)
     study = a_study(pennies, SeatPlan(name="odd"), SeatPlan(name="even"), together=rules)
     (ann, one), (bob, two) = matched(pennies, study)
@@ -403,4 +403,4 @@ def test_what_a_study_wants_votes_on_takes_several_words(pennies: Studio) -> Non
         odd.say("confirm", save=True, completed=True)
         assert even.until("votes", about="confirm")["needed"] == 2
         even.say("confirm", save=True, completed=False)
-        assert odd.until("saved")["status"] == "cancelled"  # they do not agree: what is more cautious
+        assert odd.until("saved")["status"] == "cancelled"  # they do not agree: the more cautious choice counts

@@ -1,4 +1,4 @@
-"""Many people behind one address, and many accounts of one person: none of them shuts the others out."""
+"""Many people behind one address, and many accounts of one person: none of them locks out the others."""
 
 import contextlib
 import stat
@@ -22,7 +22,7 @@ HEADERS = {"Origin": ORIGIN}
 
 
 def guest(studio: Studio, study: str) -> Person:
-    """Somebody who comes by the link of a study."""
+    """A person who comes through the link of a study."""
     answer = ok(studio.client.post("/api/login", json={"study": study}, headers=HEADERS))
     studio.client.cookies.clear()
     return Person(studio, answer["account"]["id"], answer["token"])
@@ -45,7 +45,7 @@ def test_an_address_that_asks_too_often_does_not_shut_out_who_was_invited(tmp_pa
 
 
 def test_an_address_that_logs_in_too_often_does_not_shut_out_a_link(tmp_path: Path) -> None:
-    """What the studio has signed is nobody's guess; what it has not counts for the address."""
+    """A token with a valid signature cannot be a guess; only other attempts count for the address."""
     with opened(tmp_path / "studio", login_limit=ONCE) as studio:
         link = studio.do(login.make_link, studio.person().id)
         study = studio.study(studio.person()).id
@@ -59,7 +59,7 @@ def test_an_address_that_logs_in_too_often_does_not_shut_out_a_link(tmp_path: Pa
 
 
 def test_visitors_of_an_open_link_leave_places_to_who_was_invited(tmp_path: Path) -> None:
-    """Four of them, with as many sessions as they may: then another visitor has to wait, and nobody else."""
+    """Three visitors with two sessions each fill the share of visitors: a fourth has to wait, but no invited person."""
     with opened(tmp_path / "studio", environments_per_worker=8, guests=Guests(sessions=2, share=0.75)) as studio:
         designer, participant = studio.person(), studio.person(Role.PARTICIPANT)
         study = studio.study(designer)
@@ -78,7 +78,7 @@ def test_visitors_of_an_open_link_leave_places_to_who_was_invited(tmp_path: Path
 
 
 def _enter(stack: contextlib.ExitStack, studio: Studio, token: str) -> str:
-    """Comes into a session, and stays; returns "in", or why not."""
+    """Enters a session, and stays; returns "in", or the reason of a refusal."""
     window = stack.enter_context(playing(studio, token))
     said = window._next()
     assert isinstance(said, dict)
@@ -87,7 +87,7 @@ def _enter(stack: contextlib.ExitStack, studio: Studio, token: str) -> str:
 
 @pytest.mark.parametrize("was", [None, 0o644])
 def test_only_its_user_reads_the_database(tmp_path: Path, was: int | None) -> None:
-    """Also in a directory that was there, and of a file that was there: it says who people are."""
+    """Also if the directory or the file existed before: the database identifies people."""
     tmp_path.chmod(0o755)
     secret_of(tmp_path)
     if was is not None:
@@ -102,7 +102,7 @@ def test_only_its_user_reads_the_database(tmp_path: Path, was: int | None) -> No
 
 
 def test_links_and_logins_are_listed_and_revoked(studio: Studio) -> None:
-    """Each person sees and ends their own; a link that is revoked logs nobody in, nor does one after its day."""
+    """Each person sees and revokes their own; a revoked link is refused, and so is an expired one."""
     designer, other = studio.person(), studio.person()
     link = studio.do(login.make_link, designer.id)
     text = studio.state.signer.sign(Kind.LINK, link.id)

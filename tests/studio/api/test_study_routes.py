@@ -56,7 +56,7 @@ def test_r1_a_study_reads_back_as_it_was_made(studio: Studio) -> None:
 
 @pytest.mark.parametrize("version", [0, -1, 2**31, 2**63 - 1, 2**63, 10**40, True, 1.0, "1"])
 def test_versions_that_cannot_be_are_refused(studio: Studio, version: Any) -> None:
-    """Also those that no database can hold."""
+    """Including those that no database can store."""
     designer = studio.person()
     made = designer.post("/api/studies", content())["study"]
     designer.is_refused(400, "invalid", "PUT", f"/api/studies/{made['id']}", content(version=version))
@@ -64,7 +64,7 @@ def test_versions_that_cannot_be_are_refused(studio: Studio, version: Any) -> No
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "1" * 400])
 def test_numbers_that_cannot_be_sent_again_are_refused(studio: Studio, number: str) -> None:
-    """Else the list of studies could not be shown any more, to anybody."""
+    """Else the list of studies could not be shown to any account any more."""
     designer = studio.person()
     text = json.dumps(content(environment(environment="CartPole-v1", kwargs={"sutton_barto_reward": "@"})))
     headers = {"Authorization": f"Bearer {designer.token}"}
@@ -74,7 +74,7 @@ def test_numbers_that_cannot_be_sent_again_are_refused(studio: Studio, number: s
 
 
 def test_r1_environments_of_other_spaces_are_refused_with_a_reason(studio: Studio) -> None:
-    """The error says which environment, which field, and what both have; nothing is made."""
+    """The error names the environment, the field, and both values; no study is made."""
     designer = studio.person()
     asked = content(environment(), environment(name="Cart", environment="CartPole-v1"))
     error = designer.is_refused(422, "environments", "POST", "/api/studies", asked)
@@ -121,13 +121,13 @@ def test_r3_environments_that_cannot_be_are_refused(
     ],
 )
 def test_r3_malformed_studies_are_refused(studio: Studio, changes: dict[str, Any], where: str) -> None:
-    """The error names the field, and what is only the server's cannot be set."""
+    """The error names the field; fields of the server cannot be set."""
     error = studio.person().is_refused(400, "invalid", "POST", "/api/studies", content(**changes))
     assert error["where"] == where
 
 
 def test_r2_a_change_makes_a_version_and_old_ones_can_be_read(studio: Studio) -> None:
-    """An environment that stays the same keeps its id, and with it its episodes."""
+    """An unchanged environment has the same id, and so the same episodes."""
     designer = studio.person()
     study = studio.study(designer, WALK)
     kept = study.content.environments[0].id
@@ -143,7 +143,7 @@ def test_r2_a_change_makes_a_version_and_old_ones_can_be_read(studio: Studio) ->
 
 @pytest.mark.parametrize(("version", "status"), [("3", 404), ("x", 400), ("-1", 400), ("٣", 400), ("9" * 30, 400)])
 def test_versions_that_are_not_there(studio: Studio, version: str, status: int) -> None:
-    """No number is an error of the request, another number is not found."""
+    """Text is an error of the request, an unknown number is not found."""
     designer = studio.person()
     study = studio.study(designer)
     code = {400: "invalid", 404: "not_found"}[status]
@@ -151,7 +151,7 @@ def test_versions_that_are_not_there(studio: Studio, version: str, status: int) 
 
 
 def test_r4_enabling_lets_others_in(studio: Studio) -> None:
-    """Until then, and again after it was disabled, a participant is told so."""
+    """Before that, and again after it was disabled, a participant gets an error that says so."""
     designer, player = studio.person(), studio.person(Role.PARTICIPANT)
     study = studio.study(designer, is_enabled=False)
     path = f"/api/studies/{study.id}"
@@ -166,7 +166,7 @@ def test_r4_enabling_lets_others_in(studio: Studio) -> None:
 
 
 def test_environments_of_a_running_study_are_tried_only_when_they_change(studio: Studio) -> None:
-    """A change of texts does not make them again; another environment is tried before it is taken."""
+    """A change of texts does not make them again; a new environment is tried before it is accepted."""
     designer = studio.person()
     study = studio.study(designer, WALK)
     kept = study.content.environments[0].id
@@ -176,7 +176,7 @@ def test_environments_of_a_running_study_are_tried_only_when_they_change(studio:
 
 
 def test_a_visitor_reads_what_a_study_is_called_before_anybody_asks_for_a_name(studio: Studio) -> None:
-    """Whoever has the link of an open study; of one that is closed only that it is."""
+    """A visitor with the link of an enabled study gets its name; for a disabled one, only that it is disabled."""
     designer = studio.person()
     study, closed = studio.study(designer, name="Two lakes"), studio.study(designer, name="Secret", is_enabled=False)
     found = studio.client.get(f"/api/open-studies/{study.id}").json()["study"]

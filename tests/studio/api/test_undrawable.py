@@ -1,4 +1,4 @@
-"""Environments that need something that is not installed: designers are told, participants never meet it."""
+"""Environments that need a missing package: designers get an error, participants never reach it."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ UNMADE = "rlds_kit_tests/Unmade-v0"
 
 
 def errors(studio: Studio, player: Person, environment: str, *, own: bool) -> list[str]:
-    """What a person is told who plays in a study with such an environment, until nothing more comes."""
+    """All errors that a player of a study with such an environment receives, until no more arrive."""
     owner = player if own else studio.person()
     study = studio.study(owner, StudyEnvironment(name="Dark", environment=environment, turn="press"))
     asked = {"study": study.id, "environment": study.content.environments[0].id}
@@ -35,7 +35,7 @@ def errors(studio: Studio, player: Person, environment: str, *, own: bool) -> li
 
 @pytest.mark.parametrize("environment", [UNDRAWABLE, UNMADE])
 def test_a_study_is_drawn_before_it_is_made(studio: Studio, environment: str) -> None:
-    """Whoever makes the study reads what is missing, and which environment it is."""
+    """The error for the study's maker names the missing package and the environment."""
     designer = studio.person()
     given = [{"name": "Walk", "environment": CORRIDOR}, {"name": "Dark", "environment": environment}]
     error = designer.is_refused(422, "environments", "POST", "/api/studies", {"name": "S", "environments": given})
@@ -46,7 +46,7 @@ def test_a_study_is_drawn_before_it_is_made(studio: Studio, environment: str) ->
 
 
 def test_a_study_is_drawn_before_it_is_opened(studio: Studio) -> None:
-    """What it needs may be gone since it was made."""
+    """A package may have been removed since the study was made."""
     designer = studio.person()
     dark = StudyEnvironment(name="Dark", environment=UNDRAWABLE)
     study = studio.study(designer, dark, is_enabled=False)
@@ -60,7 +60,7 @@ def test_a_study_is_drawn_before_it_is_opened(studio: Studio) -> None:
 
 @pytest.mark.parametrize("environment", [UNDRAWABLE, UNMADE])
 def test_participants_never_see_advice_on_installations(studio: Studio, environment: str) -> None:
-    """They are told whom to tell; the designer reads the error itself."""
+    """Their error says whom to inform; the designer sees the error itself."""
     told = errors(studio, studio.person(Role.PARTICIPANT), environment, own=False)
     assert not [each for each in told if "pip" in each or "Dependency" in each]
     assert [each for each in told if "the person who invited you" in each]

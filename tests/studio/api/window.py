@@ -1,4 +1,4 @@
-"""A window that plays, as a page does, but one message after the other."""
+"""A window that plays like a page, but with one message after the other."""
 
 import json
 import time
@@ -20,12 +20,12 @@ URL = "ws://127.0.0.1/ws/play"
 
 
 def headers_of(person: Person) -> dict[str, str]:
-    """What a browser of somebody who is logged in sends."""
+    """The headers of a browser that is logged in."""
     return {"Origin": ORIGIN, "Cookie": f"{person.studio.state.signer.cookie}={person.token}"}
 
 
 def owner_of(studio: Studio, token: str) -> Person:
-    """Whom a token was given to, for playing or for looking on."""
+    """The person of a token, for playing or for watching."""
     try:
         user = studio.do(sessions.get, studio.state.signer.read(Kind.PLAY, token)).user_id
     except BadTokenError:
@@ -68,7 +68,7 @@ class Window:
         return said
 
     async def _receive(self) -> MutableMapping[str, Any]:
-        """As `WebSocketTestSession.receive`, which waits for ever."""
+        """Like `WebSocketTestSession.receive`, which waits for ever."""
         with anyio.fail_after(PATIENCE):
             return await self._socket._send_rx.receive()
 
@@ -93,13 +93,13 @@ class Window:
         self.until("state", phase="running")
 
     def press(self, key: str, step: int) -> None:
-        """Presses a key, and waits for the step that this is."""
+        """Presses a key, and waits for the resulting step."""
         self.say("keys", held={key: 1.0})
         self.say("keys", held={})
         self.until_frame(step)
 
     def end(self, *, save: bool = True, completed: bool = True) -> dict[str, Any]:
-        """Breaks off; returns what became of the episode."""
+        """Cancels the episode; returns how it ended."""
         self.say("cancel")
         self.until("ask")
         self.say("confirm", save=save, completed=completed)
@@ -108,7 +108,7 @@ class Window:
 
 @contextmanager
 def playing(studio: Studio, token: str) -> Iterator[Window]:
-    """A window of the person whose session it is, that has said hello; whoever is in it leaves at the end."""
+    """A window of the session's person, after its hello message; it leaves at the end."""
     with studio.client.websocket_connect(URL, headers=headers_of(owner_of(studio, token))) as socket:
         window = Window(socket)
         window.say("hello", token=token)

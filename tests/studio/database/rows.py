@@ -40,7 +40,7 @@ def add_study(connection: Connection, name: str = "Balance", *environments: Stud
 
 
 def add_session(connection: Connection, study: Study, player: str | None = None, server: str = "one") -> Session:
-    """A session of a new participant, or of one who is known."""
+    """A session of a new or an existing participant."""
     user = player or users.add(connection, Role.PARTICIPANT, "pat").id
     return sessions.add(connection, study.id, study.content.environments[0].id, user, tables.new_id(), server)
 
@@ -56,7 +56,7 @@ def begin_episode(connection: Connection, session: Session) -> str:
 def add_episode(
     connection: Connection, session: Session, steps: int = 5, status: Status = Status.COMPLETED, total: float = 1.0
 ) -> str:
-    """An episode that is over."""
+    """An episode that has ended."""
     episode = begin_episode(connection, session)
     episodes.finish(connection, episode, status, "", steps, total)
     return episode

@@ -1,4 +1,4 @@
-"""The facade: transactions, one thread, and a database that is gone."""
+"""The facade: transactions, one thread, and a database that disappears."""
 
 import asyncio
 import threading
@@ -22,7 +22,7 @@ def count(connection: Connection) -> int:
 
 
 def test_work_that_raises_changes_nothing(database_url: str) -> None:
-    """What it wrote before the error is not there."""
+    """Its writes before the error are undone."""
 
     def half(connection: Connection) -> None:
         users.add(connection, Role.DESIGNER, "ann")
@@ -37,7 +37,7 @@ def test_work_that_raises_changes_nothing(database_url: str) -> None:
 
 
 def test_all_work_is_done_by_one_thread(database_url: str) -> None:
-    """However many ask at once; and none of it by the event loop's."""
+    """For any number of concurrent calls; and never by the thread of the event loop."""
 
     async def test(database: Database) -> None:
         found = await asyncio.gather(*(database.run(lambda _: threading.current_thread().name) for _ in range(20)))
@@ -48,7 +48,7 @@ def test_all_work_is_done_by_one_thread(database_url: str) -> None:
 
 
 def test_work_of_a_caller_who_is_gone_is_done_whole(database_url: str) -> None:
-    """A browser that closes its connection does not leave half a change."""
+    """A browser that closes its connection does not leave a partial change."""
     began, goes_on = threading.Event(), threading.Event()
 
     def slow(connection: Connection) -> None:
@@ -81,7 +81,7 @@ def test_rows_that_belong_to_nothing_are_refused(database_url: str) -> None:
 
 
 def test_a_file_that_was_removed_is_an_error(tmp_path: Path) -> None:
-    """SQLite would go on writing to a file that has no name any more; another file of that name is not taken either."""
+    """SQLite would continue to write to the deleted file; a new file of the same name is not used, either."""
     path = tmp_path / "studio.db"
 
     async def test(database: Database) -> None:
@@ -99,10 +99,10 @@ def test_a_file_that_was_removed_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_an_error_and_nothing_is_half_written(tmp_path: Path) -> None:
-    """SQLite says that it is full; the transaction is undone, and what was there is there."""
+    """SQLite reports that the disk is full; the transaction is undone, and older data is unchanged."""
 
     def fill(connection: Connection) -> None:
-        connection.exec_driver_sql("PRAGMA max_page_count=1")  # SQLite keeps at least what there is
+        connection.exec_driver_sql("PRAGMA max_page_count=1")  # SQLite does not go below the present size
         for _ in range(1000):
             users.add(connection, Role.DESIGNER, "ann" * 100)
 
@@ -116,7 +116,7 @@ def test_a_full_disk_is_an_error_and_nothing_is_half_written(tmp_path: Path) -> 
 
 
 def test_a_server_that_stops_and_comes_back(cluster: postgres.Cluster) -> None:
-    """PostgreSQL that is gone is an error; once it is back, work is done again, without a new start of the studio."""
+    """Without PostgreSQL, calls raise an error; once it is back, they succeed again without a restart of the studio."""
 
     async def test(database: Database) -> None:
         await database.run(users.add, Role.DESIGNER, "ann")
@@ -133,7 +133,7 @@ def test_a_server_that_stops_and_comes_back(cluster: postgres.Cluster) -> None:
 
 
 def test_a_server_that_stops_in_the_middle(cluster: postgres.Cluster) -> None:
-    """Nothing of the transaction is there afterwards."""
+    """The whole transaction is undone."""
 
     def work(connection: Connection) -> None:
         users.add(connection, Role.DESIGNER, "ann")

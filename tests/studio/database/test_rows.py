@@ -29,7 +29,7 @@ from tests.studio.database.rows import (
 
 
 def within(url: str, work: Callable[[Connection], None]) -> None:
-    """Does a test inside one transaction."""
+    """Runs a test inside one transaction."""
 
     async def test(database: Database) -> None:
         await database.run(work)
@@ -38,7 +38,7 @@ def within(url: str, work: Callable[[Connection], None]) -> None:
 
 
 def test_r1_a_study_reads_back_as_it_was_written(database_url: str) -> None:
-    """Texts, order of environments, keyword arguments: all is the same."""
+    """Texts, order of environments and keyword arguments are the same."""
     wanted = content("Ünïcode 🎮", LAKE, CART)
 
     async def test(database: Database) -> None:
@@ -59,7 +59,7 @@ def _without_ids(given: Content) -> tuple[object, ...]:
 
 
 def test_r2_a_change_is_a_new_version_and_the_old_one_can_be_read(database_url: str) -> None:
-    """What people were shown in version 1 is known after version 2 was made."""
+    """The content of version 1 can be read after version 2 was made."""
 
     def work(connection: Connection) -> None:
         study = add_study(connection)
@@ -75,7 +75,7 @@ def test_r2_a_change_is_a_new_version_and_the_old_one_can_be_read(database_url: 
 
 
 def test_r2_a_change_of_an_old_version_is_refused(database_url: str) -> None:
-    """Two people who edit at once do not undo what the other did."""
+    """Two people who edit at the same time do not overwrite each other's changes."""
 
     async def test(database: Database) -> None:
         study = await database.run(add_study)
@@ -88,7 +88,7 @@ def test_r2_a_change_of_an_old_version_is_refused(database_url: str) -> None:
 
 
 def test_r2_what_is_made_differently_is_another_environment(database_url: str) -> None:
-    """Episodes stay with what was played; an environment that nobody has visited goes away."""
+    """Episodes stay with the environment that was played; an environment without sessions is deleted."""
 
     def work(connection: Connection) -> None:
         study = add_study(connection, "Balance", CART, LAKE)
@@ -107,7 +107,7 @@ def test_r2_what_is_made_differently_is_another_environment(database_url: str) -
 
 
 def test_r2_an_environment_of_another_study_is_refused(database_url: str) -> None:
-    """An id that the study does not have is an error, and nothing is changed."""
+    """An id from outside the study is an error, and nothing is changed."""
 
     async def test(database: Database) -> None:
         study, other = await database.run(add_study), await database.run(add_study)
@@ -119,7 +119,7 @@ def test_r2_an_environment_of_another_study_is_refused(database_url: str) -> Non
 
 
 def test_r4_studies_that_others_may_see(database_url: str) -> None:
-    """One's own always, those of others if enabled, or all."""
+    """The account's own always; those of others if they are enabled, or all."""
 
     def work(connection: Connection) -> None:
         mine, enabled, disabled = (add_study(connection, name) for name in ("mine", "enabled", "disabled"))
@@ -137,7 +137,7 @@ def test_r4_studies_that_others_may_see(database_url: str) -> None:
 
 
 def test_r6_a_session_has_a_beginning_and_one_end(database_url: str) -> None:
-    """Ending it again does not move its end."""
+    """A second end does not change the time of the first."""
 
     def work(connection: Connection) -> None:
         session = add_session(connection, add_study(connection))
@@ -151,7 +151,7 @@ def test_r6_a_session_has_a_beginning_and_one_end(database_url: str) -> None:
 
 
 def test_r6_sessions_of_a_server_that_was_killed_are_invalid(database_url: str) -> None:
-    """Their episodes say what happened; those of other servers go on."""
+    """Their episodes have the reason; those of other servers stay open."""
 
     def work(connection: Connection) -> None:
         study = add_study(connection)
@@ -172,7 +172,7 @@ def test_r6_sessions_of_a_server_that_was_killed_are_invalid(database_url: str) 
 
 
 def test_r6_a_server_that_is_shut_down_ends_its_sessions(database_url: str) -> None:
-    """They are valid; those of which something was not written wait for the next start."""
+    """They are valid; those with unwritten data stay open until the next start."""
 
     def work(connection: Connection) -> None:
         study = add_study(connection)
@@ -191,7 +191,7 @@ def test_r6_a_server_that_is_shut_down_ends_its_sessions(database_url: str) -> N
 @pytest.mark.parametrize("status", list(Status))
 @pytest.mark.parametrize("steps", [0, 1])
 def test_r14_every_status_is_kept_but_abandoned_without_steps(database_url: str, status: Status, steps: int) -> None:
-    """What was abandoned before its first step leaves no row."""
+    """An episode that was abandoned before its first step has no row."""
 
     def work(connection: Connection) -> None:
         episode = begin_episode(connection, add_session(connection, add_study(connection)))
@@ -237,7 +237,7 @@ def _three(connection: Connection) -> Session:
 
 @pytest.mark.parametrize("sort", list(episodes.SORTS))
 def test_r28_pages_in_any_order_are_a_partition(database_url: str, sort: str) -> None:
-    """Every episode is on one page, in the order that was asked for."""
+    """Every episode is on exactly one page, in the requested order."""
 
     def work(connection: Connection) -> None:
         session = _three(connection)
@@ -262,7 +262,7 @@ def test_r28_pages_in_any_order_are_a_partition(database_url: str, sort: str) ->
 
 
 def test_r28_filters_hold_together(database_url: str) -> None:
-    """Study, session, person, status and tag."""
+    """Filters by study, session, person, status and tag can be combined."""
 
     def work(connection: Connection) -> None:
         session, other = _three(connection), _three(connection)
@@ -287,7 +287,7 @@ def test_r28_filters_hold_together(database_url: str) -> None:
 
 
 def test_r28_only_the_relations_that_count_are_seen(database_url: str) -> None:
-    """One's own, those of one's own studies, or all; nothing, without a relation."""
+    """The account's own, those of its studies, or all; none without a relation."""
 
     def work(connection: Connection) -> None:
         session, _ = _three(connection), _three(connection)
@@ -306,7 +306,7 @@ def test_r28_only_the_relations_that_count_are_seen(database_url: str) -> None:
 
 
 def test_r29_what_is_deleted_is_gone_and_remembered(database_url: str) -> None:
-    """The row and its tags are gone; the place of the steps is known, for them to be taken out of the shards."""
+    """The row and its tags are deleted; the place of the steps is stored, for their removal from the shards."""
 
     def work(connection: Connection) -> None:
         session = add_session(connection, add_study(connection))
@@ -326,7 +326,7 @@ def test_r29_what_is_deleted_is_gone_and_remembered(database_url: str) -> None:
 
 
 def test_r42_people_stand_apart_from_their_accounts(database_url: str) -> None:
-    """No table but `personal` has names or addresses; an address belongs to one account, however it is written."""
+    """Only the table `personal` has names or addresses; an address belongs to one account, in upper or lower case."""
 
     def work(connection: Connection) -> None:
         user = users.add(connection, Role.PARTICIPANT, "Ann", "Ann@Example.org")
@@ -342,7 +342,7 @@ def test_r42_people_stand_apart_from_their_accounts(database_url: str) -> None:
 
 
 def test_r42_tokens_end(database_url: str) -> None:
-    """By time, by use, and by being revoked."""
+    """They end by time, by use, and when revoked."""
 
     def work(connection: Connection) -> None:
         user = users.add(connection, Role.DESIGNER, "ann").id

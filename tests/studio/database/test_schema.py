@@ -41,7 +41,7 @@ def test_migrations_make_the_tables_that_the_code_has(database_url: str) -> None
 
 
 def test_opening_again_keeps_what_is_there(database_url: str) -> None:
-    """What is written before the database is closed is there afterwards."""
+    """Data that is written before the database is closed can be read afterwards."""
 
     async def write(database: Database) -> str:
         return (await database.run(users.add, Role.DESIGNER, "ann")).id
@@ -55,7 +55,7 @@ def test_opening_again_keeps_what_is_there(database_url: str) -> None:
 
 
 def test_tables_of_a_newer_version_are_refused(database_url: str) -> None:
-    """An older library does not touch them, and says what to do."""
+    """An older library does not change them, and its error says what to do."""
 
     async def make_newer(database: Database) -> None:
         newer = text(f"UPDATE {tables.VERSION_TABLE} SET version_num = '9999'")  # noqa: S608  a constant
@@ -67,7 +67,7 @@ def test_tables_of_a_newer_version_are_refused(database_url: str) -> None:
 
 
 def test_studies_of_the_first_version_have_the_keys_that_are_known(database_url: str) -> None:
-    """What an older library wrote is there after the migration."""
+    """The data of an older library is there after the migration."""
     engine = make_engine(database_url)
     with engine.begin() as connection:
         schema.upgrade(connection, "0001")
@@ -87,7 +87,7 @@ def test_studies_of_the_first_version_have_the_keys_that_are_known(database_url:
 
 
 def test_sessions_of_an_older_version_have_one_seat_of_their_person(database_url: str) -> None:
-    """And those who played them may still see them."""
+    """And their players may still see them."""
     engine = make_engine(database_url)
     with engine.begin() as connection:
         schema.upgrade(connection, "0003")
@@ -107,7 +107,7 @@ def test_sessions_of_an_older_version_have_one_seat_of_their_person(database_url
 
 
 def test_a_migration_that_fails_leaves_nothing(database_url: str) -> None:
-    """The tables before the one that cannot be made are not there either."""
+    """The tables before the one that cannot be made are not made, either."""
     engine = make_engine(database_url)
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE sessions (other INTEGER)"))
@@ -120,7 +120,7 @@ def test_a_migration_that_fails_leaves_nothing(database_url: str) -> None:
 
 
 def test_two_servers_may_open_a_new_database_at_once(database_url: str) -> None:
-    """One makes the tables, the other waits and finds them."""
+    """One makes the tables; the other waits and uses them."""
 
     async def both() -> None:
         for database in await asyncio.gather(*(Database.open(database_url) for _ in range(3))):
@@ -131,7 +131,7 @@ def test_two_servers_may_open_a_new_database_at_once(database_url: str) -> None:
 
 
 def test_a_connection_waits_while_another_one_makes_the_file(tmp_path: Path) -> None:
-    """Setting the kind of journal fails at once while another connection writes: it is repeated."""
+    """Setting the journal mode fails at once while another connection writes: it is tried again."""
     path = tmp_path / "studio.db"
     with contextlib.closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
         other.execute("CREATE TABLE other (id)")
@@ -158,7 +158,7 @@ def test_sqlite_keeps_what_was_committed_through_a_power_cut(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("url", ["mysql://localhost/studio", "sqlite://", "nonsense", "sqlite:///:memory:"])
 def test_other_databases_are_refused(url: str) -> None:
-    """The error names what is expected."""
+    """The error names the expected databases."""
     with pytest.raises(DatabaseError, match="expected sqlite:///PATH or postgresql://HOST/NAME"):
         make_engine(url)
 
@@ -171,7 +171,7 @@ def test_passwords_are_not_shown() -> None:
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
-    """It is left as it is."""
+    """The file is not changed."""
     path = tmp_path / "studio.db"
     path.write_bytes(b"no database" * 100)
     with pytest.raises(DatabaseError, match="not a database"):
@@ -180,7 +180,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
 
 
 def test_any_path_is_a_path(tmp_path: Path) -> None:
-    """Characters that mean something in URLs mean nothing in the path of the file."""
+    """Special characters of URLs have no special meaning in the path of the file."""
     folder = tmp_path / "a?b#c%20d é"
     folder.mkdir()
 
@@ -194,7 +194,7 @@ def test_any_path_is_a_path(tmp_path: Path) -> None:
 
 
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PostgreSQL without its extra says how to install it."""
+    """Without the extra for PostgreSQL, the error says how to install it."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtraError, match=re.escape(how_to_install("postgres"))):
         make_engine("postgresql://localhost/studio")

@@ -1,4 +1,4 @@
-"""What is in an export, and what is not."""
+"""What an export contains, and what it leaves out."""
 
 import json
 from pathlib import Path
@@ -64,7 +64,7 @@ def values(step: Any, *names: str) -> list[Any]:
 
 
 def test_r36_exported_steps_are_those_that_were_recorded(tmp_path: Path) -> None:
-    """Bit for bit, with what is known of the episode."""
+    """Bit for bit, with the episode's metadata."""
     dataset = play(tmp_path / "data")
     done = export(dataset, tmp_path / "out")
     made = rlds_kit.open(tmp_path / "out")
@@ -81,7 +81,7 @@ def test_r36_exported_steps_are_those_that_were_recorded(tmp_path: Path) -> None
 
 
 def test_r38_what_is_internal_is_stripped(tmp_path: Path) -> None:
-    """The fields before and after are told."""
+    """The report names the fields before and after."""
     dataset = play(tmp_path / "data")
     done = export(dataset, tmp_path / "out")
     assert set(done.fields_before) - set(done.fields_after) == {"play", "info", "time_ns"}
@@ -96,7 +96,7 @@ def test_r38_what_is_internal_is_stripped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strip", [True, False])
 def test_r16_who_played_never_leaves(strip: bool, tmp_path: Path) -> None:
-    """Not in metadata, steps, provenance, names of files, or layers."""
+    """The player's id is not in metadata, steps, provenance, names of files, or layers."""
     dataset = play(tmp_path / "data")
     dataset.annotate("review", [layers.note(dataset.episodes[0], "ann did well")], source="ann")
     export(dataset, tmp_path / "out", Rules(strip=strip))
@@ -109,7 +109,7 @@ def test_r16_who_played_never_leaves(strip: bool, tmp_path: Path) -> None:
 
 
 def test_r39_a_tag_ends_an_episode(tmp_path: Path) -> None:
-    """The first step that has it is the last, which is no terminal one; the reward is summed anew."""
+    """The first step with the tag is the last, and is not terminal; the total reward is computed again."""
     dataset = play(tmp_path / "data", (8, 5, 6))
     first, second, _ = dataset.episodes
     said = [layers.tag(first, "goal", range(3, 6)), layers.tag(first, "won", 5), layers.tag(second, "goal")]
@@ -127,7 +127,7 @@ def test_r39_a_tag_ends_an_episode(tmp_path: Path) -> None:
 
 
 def test_r40_tags_are_columns(tmp_path: Path) -> None:
-    """Every step says for every label of the selection whether it has it; so do episodes."""
+    """Every step has, for every label of the selection, whether it has the label; so has every episode."""
     dataset = play(tmp_path / "data")
     first, second = dataset.episodes
     said = [layers.tag(first, "placed", range(2, 4)), layers.tag(second, "left/right", 0), layers.tag(second, "good")]
@@ -172,7 +172,7 @@ def test_any_types_are_exported(record_one: Any, tmp_path: Path) -> None:
 
 
 def test_observations_keep_names_that_people_have_too(tmp_path: Path) -> None:
-    """A declared field is the environment's."""
+    """Declared fields belong to the environment and are exported."""
     spec = rlds_kit.spec.Dict({"observation": rlds_kit.spec.Dict({"token": rlds_kit.spec.Array((), "int64")})})
     with EpisodeWriter(tmp_path / "data", spec) as writer, writer.episode() as episode:
         episode.start({"token": np.int64(7)})
@@ -182,7 +182,7 @@ def test_observations_keep_names_that_people_have_too(tmp_path: Path) -> None:
 
 
 def test_gaps_and_missing_final_observations_stay(tmp_path: Path) -> None:
-    """What is undefined is not made up."""
+    """Undefined values stay undefined."""
     with EpisodeWriter(tmp_path / "data") as writer, writer.episode() as episode:
         episode.start(0.5)
         episode.step(1, 1.0, 0.7)
@@ -228,7 +228,7 @@ def play_personal(directory: Path) -> rlds_kit.Dataset:
 def test_exports_have_the_content_of_earlier_releases(
     strip: bool, end_tags: tuple[str, ...], digests: tuple[str, str], tmp_path: Path
 ) -> None:
-    """The digests are those of releases that recorded each exported value anew."""
+    """The digests are from releases that recorded each exported value again."""
     dataset = play_personal(tmp_path / "data")
     tags = [layers.tag(each, "won", range(92, 94)) for each in dataset.episodes]
     dataset.annotate("review", [*tags, layers.tag(dataset.episodes[0], "a/b", 1)], source="ann")
@@ -283,7 +283,7 @@ def test_r39_a_cut_is_the_manual_one(length: int, spans: list[tuple[int, int]]) 
 
 
 def test_r36_episodes_of_several_recordings_are_one_dataset(tmp_path: Path) -> None:
-    """In the order that was asked for, each once; what is gone is told, and left out."""
+    """In the requested order, each once; missing ones are left out and reported."""
     one, two = play(tmp_path / "one", (3, 4)), play(tmp_path / "two", (5,))
     ids = [(str(each.path), str(episode.id)) for each in (two, one) for episode in each.episodes]
     missing = [(str(tmp_path / "none"), ids[0][1]), (str(one.path), "00000000-0000-0000-0000-000000000007")]
@@ -316,7 +316,7 @@ def test_nothing_is_no_export(tmp_path: Path) -> None:
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    """What is at the destination stays."""
+    """Data at the destination is not changed."""
     dataset = play(tmp_path / "data")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").touch()
@@ -325,7 +325,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_a_plan_is_kept_as_it_is(tmp_path: Path) -> None:
-    """So that an export that is taken up again makes the same."""
+    """So that a resumed export has the same content."""
     dataset = play(tmp_path / "data")
     dataset.annotate("review", [layers.tag(dataset.episodes[0], "a", 3)], source="ann")
     chosen = [Chosen(str(dataset.path), str(each.id), {"public_id": "x"}) for each in dataset.episodes]
@@ -337,8 +337,8 @@ def test_a_plan_is_kept_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["minari", "lerobot"])
-def test_r37_other_formats_can_be_asked_for(format: str, tmp_path: Path) -> None:  # noqa: A002
-    """What they cannot hold is listed."""
+def test_r37_other_formats_can_be_requested(format: str, tmp_path: Path) -> None:  # noqa: A002
+    """The report lists what they cannot represent."""
     import gymnasium
 
     with GymnasiumLogger(gymnasium.make("CartPole-v1"), tmp_path / "data") as env:

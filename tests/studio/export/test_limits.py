@@ -1,4 +1,4 @@
-"""How many exports a person may have where nobody chose limits."""
+"""The default limits of a person's exports."""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ async def _refused(exports: Exports, owner: str) -> ApiError:
 
 
 def test_twenty_exports_wait_and_fifty_are_stored_for_thirty_days(tmp_path: Path) -> None:
-    """As the documentation says; another person has limits of their own."""
+    """As documented; another person has limits of their own."""
 
     async def fill() -> None:
         exports = Exports(tmp_path, _deleted, clock=lambda: 1)  # not entered: nothing is made, so all of them wait
@@ -52,7 +52,7 @@ def test_twenty_exports_wait_and_fifty_are_stored_for_thirty_days(tmp_path: Path
 
 @pytest.mark.parametrize("turns", range(6))
 def test_a_server_ends_while_an_export_is_requested(tmp_path: Path, turns: int) -> None:
-    """Wherever the loop is: what ends it is never lost."""
+    """At any point of the loop, its cancellation is never lost."""
 
     async def run() -> None:
         async with asyncio.timeout(60), Exports(tmp_path, _deleted) as exports:

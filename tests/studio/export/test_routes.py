@@ -1,4 +1,4 @@
-"""Exports of a studio: made in the background, followed, fetched, cancelled, and taken up again."""
+"""Exports of a studio: made in the background, followed, fetched, cancelled, and resumed."""
 
 import io
 import json
@@ -37,20 +37,20 @@ def a_studio(tmp_path: Path) -> Iterator[Studio]:
 
 @pytest.fixture(scope="module", name="shared")
 def a_shared_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    """One that is not changed."""
+    """A studio that tests do not change."""
     with running(tmp_path_factory.mktemp("studio")) as found:
         yield found
 
 
 def begin(studio: Studio, who: str = "owner", status: int = 202, **body: Any) -> Any:
-    """Asks for an export."""
+    """Requests an export."""
     answered = studio.ask(who, "POST", "/api/exports", json=body)
     assert answered.status_code == status, answered.text
     return answered.json().get("export", answered.json().get("error"))
 
 
 def ended(studio: Studio, export: str, who: str = "owner") -> Any:
-    """An export when it is over."""
+    """An export after it has ended."""
     until = time.monotonic() + SECONDS
     while time.monotonic() < until:
         found = studio.ask(who, "GET", f"/api/exports/{export}").json()["export"]
@@ -77,7 +77,7 @@ def unpacked(archive: bytes, directory: Path) -> Path:
 
 
 def test_r36_an_archive_is_made_and_opens(studio: Studio, tmp_path: Path) -> None:
-    """With this library and with TFDS; people have the ids that are published."""
+    """This library and TFDS open it; people have their published ids."""
     studio.ask("ann", "POST", f"/api/replay/{studio.episodes['ann']}/annotations", json={"kind": "tag", "text": "good"})
     export = begin(studio, episodes=list(studio.episodes.values()))
     done = ended(studio, export["id"])
@@ -94,7 +94,7 @@ def test_r36_an_archive_is_made_and_opens(studio: Studio, tmp_path: Path) -> Non
 
 
 def test_personal_data_never_leave(studio: Studio) -> None:
-    """Neither accounts nor ids of recordings and sessions are anywhere in the bytes."""
+    """The bytes contain no accounts, and no ids of recordings or sessions."""
     for strip in (True, False):
         export = begin(studio, episodes=list(studio.episodes.values()), strip=strip)
         assert ended(studio, export["id"])["state"] == "done"
@@ -105,7 +105,7 @@ def test_personal_data_never_leave(studio: Studio) -> None:
 
 
 def test_r37_a_folder_is_made(studio: Studio) -> None:
-    """Its place is told to designers; its files can be fetched one by one."""
+    """Designers receive its path; its files can be fetched one by one."""
     export = begin(studio, filter={}, archive=False, name="reach-2")
     done = ended(studio, export["id"])
     assert done["path"].endswith("reach-2")
@@ -122,7 +122,7 @@ def test_r37_a_folder_is_made(studio: Studio) -> None:
 
 
 def test_a_download_that_broke_off_is_taken_up(studio: Studio) -> None:
-    """By ranges, as browsers and curl ask for them."""
+    """With ranges, as browsers and curl request them."""
     export = begin(studio, filter={})
     ended(studio, export["id"])
     whole, path = fetched(studio, export["id"]), f"/api/exports/{export['id']}/file"
@@ -136,7 +136,7 @@ def test_a_download_that_broke_off_is_taken_up(studio: Studio) -> None:
     assert studio.client.get(path, headers={"x-who": "owner", "range": "bytes=99999999-"}).status_code == 416
 
 
-def test_r14_filters_take_completed_episodes_only_if_nothing_else_is_said(studio: Studio) -> None:
+def test_r14_filters_take_only_completed_episodes_by_default(studio: Studio) -> None:
     """Statuses, tags and people are those of the table of episodes."""
     studio.ask("bob", "POST", f"/api/replay/{studio.episodes['bob']}/annotations", json={"kind": "tag", "text": "good"})
 
@@ -153,14 +153,14 @@ def test_r14_filters_take_completed_episodes_only_if_nothing_else_is_said(studio
 
 
 @pytest.mark.parametrize(("who", "status"), [("ann", 202), ("bob", 403), ("designer", 403), ("nobody", 401)])
-def test_r35_nobody_exports_what_is_not_theirs(who: str, status: int, studio: Studio) -> None:
+def test_r35_episodes_of_others_cannot_be_exported(who: str, status: int, studio: Studio) -> None:
     begin(studio, who, status, episodes=[studio.episodes["ann"]])
     if who != "nobody":
         begin(studio, who, 403, episodes=[studio.episodes["ann"], studio.episodes["bob"]])
 
 
 def test_an_export_is_its_owners(studio: Studio) -> None:
-    """Others do not even learn that there is one."""
+    """The response to others does not reveal that it exists."""
     export = begin(studio, filter={})
     ended(studio, export["id"])
     for method, path in [("GET", ""), ("DELETE", ""), ("GET", "/file"), ("GET", "/files"), ("POST", "/again")]:
@@ -221,8 +221,8 @@ def test_unknown_and_open_episodes_are_refused(studio: Studio) -> None:
     assert "being played" in begin(studio, status=409, episodes=[studio.run(play)])["message"]
 
 
-def test_what_is_not_on_the_disk_is_left_out_and_told(studio: Studio) -> None:
-    """By its public id; if nothing is, the export fails."""
+def test_what_is_not_on_the_disk_is_left_out_and_reported(studio: Studio) -> None:
+    """The report has its public id; if no episode is on the disk, the export fails."""
     session = studio.run(episodes.get, studio.episodes["ann"])
 
     def add(connection: Any) -> str:
@@ -246,7 +246,7 @@ def test_what_is_not_on_the_disk_is_left_out_and_told(studio: Studio) -> None:
 
 
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets processes of exports wait, as long ones do, until they are killed."""
+    """Makes processes of exports wait like long ones until they are killed."""
     started = exports_module._started
 
     async def waiting(directory: Path) -> Any:
@@ -266,7 +266,7 @@ def until_running(studio: Studio, export: str, who: str = "owner") -> None:
 
 
 def test_r36_an_export_is_cancelled_cleanly(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is left but that it was there; one that waits is cancelled, too; the next one is made."""
+    """Only its entry remains; a waiting one is cancelled, too; the next one is made."""
     with monkeypatch.context() as patch:
         slow(patch)
         running_one, waiting = begin(studio, filter={})["id"], begin(studio, filter={})["id"]
@@ -285,7 +285,7 @@ def test_r36_an_export_is_cancelled_cleanly(studio: Studio, tmp_path: Path, monk
 
 
 def test_what_is_deleted_while_an_export_waits_is_not_in_it(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told by its public id; if nothing else was chosen, the export fails."""
+    """The report has its public id; if no other episode was chosen, the export fails."""
     gone = studio.run(episodes.get, studio.episodes["ann"])
     with monkeypatch.context() as patch:
         slow(patch)
@@ -303,7 +303,7 @@ def test_what_is_deleted_while_an_export_waits_is_not_in_it(studio: Studio, monk
 
 
 def test_what_is_deleted_while_an_export_is_made_is_not_in_it(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is made again without it before anybody can have it."""
+    """The export is made again without the episode before it can be downloaded."""
     gone, started = studio.run(episodes.get, studio.episodes["bob"]), exports_module._started
 
     async def late(directory: Path) -> Any:
@@ -330,7 +330,7 @@ def test_calling_off_twice_at_any_time_does_no_harm(studio: Studio) -> None:
 
 
 def test_an_export_that_is_done_is_deleted_with_its_files(studio: Studio, tmp_path: Path) -> None:
-    """When its owner says so."""
+    """When its owner requests it."""
     export = begin(studio, filter={})["id"]
     ended(studio, export)
     studio.ask("owner", "DELETE", f"/api/exports/{export}")
@@ -338,7 +338,7 @@ def test_an_export_that_is_done_is_deleted_with_its_files(studio: Studio, tmp_pa
 
 
 def test_a_server_that_died_takes_its_exports_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that were running, and those that waited; what was done is there as before."""
+    """Running and waiting ones are resumed; finished ones are still there."""
     with running(tmp_path) as studio:
         done = begin(studio, filter={})["id"]
         ended(studio, done)
@@ -356,7 +356,7 @@ def test_a_server_that_died_takes_its_exports_up(tmp_path: Path, monkeypatch: py
         assert fetched(again, done)[:2] == b"PK"
 
 
-def test_a_process_that_is_killed_is_said_and_can_be_taken_up(
+def test_a_process_that_is_killed_is_reported_and_can_be_resumed(
     studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -380,8 +380,8 @@ def test_a_process_that_is_killed_is_said_and_can_be_taken_up(
     assert studio.ask("owner", "POST", f"/api/exports/{export}/again").status_code == 409
 
 
-def test_nobody_fills_the_queue(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others can still export."""
+def test_one_person_cannot_fill_the_queue(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One person's exports do not prevent those of others."""
     exports_of(studio)._limits = ExportLimits(waiting=1)
     slow(monkeypatch)
     begin(studio, filter={})
@@ -391,7 +391,7 @@ def test_nobody_fills_the_queue(studio: Studio, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.thorough
 def test_exports_of_one_person_do_not_hold_up_those_of_another(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has waited longest for a turn is next, however many others wait."""
+    """The person with the longest wait is next, however many exports others have."""
     made: list[str] = []
     started = exports_module._started
 
@@ -414,7 +414,7 @@ def test_exports_of_one_person_do_not_hold_up_those_of_another(studio: Studio, m
 
 
 def test_exports_are_limited_and_expire(studio: Studio, tmp_path: Path) -> None:
-    """One may keep so many, for so long; what has expired is gone with its files, also when nobody looks."""
+    """Number and time are limited; an expired export is deleted with its files, without any request."""
     exports = exports_of(studio)
     exports._limits = ExportLimits(stored=2, days=3)
     for _ in range(2):
@@ -432,7 +432,7 @@ def test_exports_are_limited_and_expire(studio: Studio, tmp_path: Path) -> None:
 
 
 def test_what_expired_while_the_studio_was_closed_is_deleted(tmp_path: Path) -> None:
-    """When it starts again."""
+    """It is deleted at the next start."""
     with running(tmp_path) as studio:
         done = ended(studio, begin(studio, filter={})["id"])
     studio.now = lambda: done["expires_ns"]
@@ -442,13 +442,13 @@ def test_what_expired_while_the_studio_was_closed_is_deleted(tmp_path: Path) -> 
 
 
 def test_participants_make_no_folders(studio: Studio) -> None:
-    """They would fill the machine of the studio with what they cannot fetch as one file."""
+    """They would fill the studio's disk with data that they cannot fetch as one file."""
     assert begin(studio, "ann", 403, filter={}, archive=False)["code"] == "forbidden"
     begin(studio, "ann", filter={})
 
 
 def test_studies_that_do_not_fit_are_refused_by_name(studio: Studio) -> None:
-    """At once, in words that people know: their ids say nothing, and trying again would not help."""
+    """At once, by the names of the studies: ids would not help a person, and a second try would fail, too."""
     session = studio.run(episodes.get, studio.episodes["ann"])
     other = studio.directory / ("a" * 32) / ("b" * 32)
     with Recorder(
@@ -483,7 +483,7 @@ def exports_of(studio: Studio) -> Any:
 
 
 def test_jobs_that_are_none_are_passed_over(tmp_path: Path) -> None:
-    """Whatever lies in the directory."""
+    """Any other files in the directory are ignored."""
     for name, text in (("0" * 32, "{"), ("1" * 32, json.dumps({"id": "2" * 32})), ("2" * 32, "[]"), ("x", "{}")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "job.json").write_text(text)

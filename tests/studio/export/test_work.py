@@ -1,4 +1,4 @@
-"""The process that makes an export: killed at any time, it is taken up where it was."""
+"""The process that makes an export: after a kill at any time it is resumed."""
 
 import json
 import os
@@ -24,7 +24,7 @@ EPISODES, STEPS = 12, 50
 
 
 def asked(directory: Path, *, is_archive: bool = True) -> Path:
-    """An export of a megabyte an episode, which nothing was done for yet."""
+    """A new export with a megabyte per episode."""
     random = np.random.default_rng(0)
     with EpisodeWriter(directory / "data") as writer:
         for _ in range(EPISODES):
@@ -71,7 +71,7 @@ def until_a_part_is_done(directory: Path) -> None:
 
 
 def test_what_is_done_is_kept_when_the_process_is_killed(tmp_path: Path) -> None:
-    """And the whole is as if nothing had happened."""
+    """And the result is the same as without the kill."""
     directory = asked(tmp_path)
     assert subprocess.run([sys.executable, "-c", KILLED, directory], check=False).returncode == -signal.SIGKILL
     report = work(directory)
@@ -85,7 +85,7 @@ def test_what_is_done_is_kept_when_the_process_is_killed(tmp_path: Path) -> None
 
 
 def test_the_process_ends_with_the_server(tmp_path: Path) -> None:
-    """However that died: nobody holds its input open any more."""
+    """Even if the server was killed: then no process has the other end of its input open."""
     directory = asked(tmp_path)
     with started(directory) as process:
         until_a_part_is_done(directory)
@@ -94,8 +94,8 @@ def test_the_process_ends_with_the_server(tmp_path: Path) -> None:
         assert process.wait(30) == 1
 
 
-def test_how_far_it_is_is_told_line_by_line(tmp_path: Path) -> None:
-    """And at the end what is in it."""
+def test_progress_is_reported_line_by_line(tmp_path: Path) -> None:
+    """The last line is the report."""
     directory = asked(tmp_path)
     with started(directory) as process:
         assert process.stdout is not None
@@ -106,7 +106,7 @@ def test_how_far_it_is_is_told_line_by_line(tmp_path: Path) -> None:
     assert lines[-1]["report"]["name"] == "episodes.zip"
 
 
-def test_an_error_is_told(tmp_path: Path) -> None:
+def test_an_error_is_reported(tmp_path: Path) -> None:
     directory = asked(tmp_path)
     (shard,) = (tmp_path / "data").glob("*.riegeli")
     data = bytearray(shard.read_bytes())
@@ -123,7 +123,7 @@ def test_an_error_is_told(tmp_path: Path) -> None:
 
 
 def test_an_archive_is_made_anew_where_it_was_left(tmp_path: Path) -> None:
-    """Half of one is never taken for a whole."""
+    """A partial archive is never used as a complete one."""
     directory = asked(tmp_path)
     report = work(directory)
     whole = (directory / "episodes.zip").read_bytes()
@@ -139,7 +139,7 @@ def test_an_archive_is_made_anew_where_it_was_left(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_report_is_made_anew(tmp_path: Path) -> None:
-    """Nobody knows whether it is whole."""
+    """It may be incomplete."""
     directory = asked(tmp_path, is_archive=False)
     report = work(directory)
     (directory / REPORT).unlink()

@@ -25,7 +25,7 @@ def _file(studio: Studio, name: str) -> Path:
 
 
 def test_shipped_tables_are_there(studio: Studio) -> None:
-    """With no file yet."""
+    """They are listed before they have a file."""
     found = {each["name"]: each for each in studio.person().get("/api/manuals")["tables"]}
     assert set(shipped_games()) <= found.keys()
     assert found["Breakout"] == {
@@ -34,7 +34,7 @@ def test_shipped_tables_are_there(studio: Studio) -> None:
 
 
 def test_an_override_is_stored_as_the_command_does(studio: Studio, tmp_path: Path) -> None:
-    """With the name of who is logged in; the files are the same byte for byte."""
+    """With the name of the account; both files are the same byte for byte."""
     ann = studio.person(Role.REVIEWER, "Ann")
     seen = ann.get("/api/manuals/Skiing")
     assert (seen["fingerprint"], seen["can_override"]) == (shipped_table("Skiing").fingerprint, True)
@@ -52,8 +52,8 @@ def test_an_override_is_stored_as_the_command_does(studio: Studio, tmp_path: Pat
     assert ann.put("/api/manuals/Skiing/overrides", again)["fingerprint"] == seen["fingerprint"]
 
 
-def test_what_somebody_else_changed_is_not_overwritten(studio: Studio) -> None:
-    """The page has to be looked at again."""
+def test_changes_of_others_are_not_overwritten(studio: Studio) -> None:
+    """The person must review the changed table first."""
     ann, bob = studio.person(Role.REVIEWER, "Ann"), studio.person(Role.DESIGNER, "Bob")
     seen = ann.get("/api/manuals/Pong")["fingerprint"]
     bob.put("/api/manuals/Pong/overrides", {"object": "Enemy", "verdict": "abstain", "fingerprint": seen})
@@ -80,7 +80,7 @@ def test_a_participant_sees_nothing(studio: Studio) -> None:
     ],
 )
 def test_what_is_not_there_is_refused(studio: Studio, path: str, body: object, status: int, code: str) -> None:
-    """Names that lead elsewhere, other objects and verdicts; no file is made."""
+    """Names that lead elsewhere, unknown objects and verdicts; no file is made."""
     studio.person().is_refused(status, code, "PUT", f"/api/manuals/{path}/overrides", body)
     assert not _file(studio, "Seaquest").exists()
     assert not _file(studio, "Chess").exists()
@@ -95,7 +95,7 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_tables_of_ones_own_are_there(studio: Studio) -> None:
-    """With the replies of a model; a damaged file is named and hides no other."""
+    """With the replies of a model; a damaged file is named, and the others are still listed."""
     reply = ModelReply("tiny", 7, "Judge.", "Hit it?", "<b>Yes</b>", (("Yes", -0.5),))
     table = shipped_table("Breakout")
     own = InteractionTable.from_json(table.to_json().replace('"game": "Breakout"', '"game": "<i>Mine</i>"'))

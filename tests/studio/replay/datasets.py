@@ -1,4 +1,4 @@
-"""Datasets to look at, and a browser's view of their server without a browser."""
+"""Datasets for tests of the replay, and clients of their server."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -41,7 +41,7 @@ def record(
 
 
 def odd_steps() -> list[dict[str, Any]]:
-    """Observations of every type there is."""
+    """Observations of every type."""
     return [
         {
             "camera": {"left/right": frame(step), "depth": np.full((20, 20), step / 7, np.float32)},
@@ -78,7 +78,7 @@ def record_odd(directory: Path) -> str:
 
 
 def record_agents(directory: Path) -> str:
-    """One episode of two agents, of whom one leaves."""
+    """One episode of two agents, one of which leaves."""
     with EpisodeWriter(directory) as writer, writer.episode() as episode:
         episode.start({"ann": np.zeros(2), "bob": np.ones(2)})
         episode.step({"ann": 0, "bob": 1}, {"ann": 1.0, "bob": -1.0}, {"ann": np.zeros(2), "bob": np.ones(2)})
@@ -109,19 +109,19 @@ def viewing(directory: Path, source: str = "ann") -> Iterator[TestClient]:
 
 
 def get(client: TestClient, path: str, status: int = 200) -> Any:
-    """What is answered."""
+    """The values of the response."""
     answered = client.get(path)
     assert answered.status_code == status, answered.text
     return answered.json()
 
 
 def refused(client: TestClient, path: str, status: int) -> dict[str, str]:
-    """The error that is answered; it says what to do."""
+    """The error of the response; it says what to do."""
     error: dict[str, str] = get(client, path, status)["error"]
     assert error["message"]
     return error
 
 
 def reviewing(client: TestClient, episode: str) -> WebSocketTestSession:
-    """A page that is told what others say."""
+    """A page that is notified of the annotations of others."""
     return client.websocket_connect(f"ws://127.0.0.1:{PORT}/ws/review?episode={episode}")

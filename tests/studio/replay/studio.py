@@ -1,4 +1,4 @@
-"""A studio of nothing but a database, recordings, the replay and exports."""
+"""A studio that consists only of a database, recordings, the replay and exports."""
 
 import asyncio
 import time
@@ -48,22 +48,22 @@ class Studio:
     now: Callable[[], int] = time.time_ns
 
     def ask(self, who: str, method: str, path: str, **options: Any) -> Any:
-        """A request of somebody."""
+        """Sends a request of a person."""
         return self.client.request(method, path, headers={"x-who": who}, **options)
 
     def run(self, work: Any, *arguments: Any) -> Any:
-        """Does something with the database."""
+        """Runs a function on the database."""
         state = self.client.app.state  # type: ignore[attr-defined]  # Starlette's
         return asyncio.run_coroutine_threadsafe(state.database.run(work, *arguments), state.loop).result(10)
 
     def tags(self, who: str) -> tuple[str, ...]:
-        """The tags of somebody's episode, as the table has them."""
+        """The tags of a person's episode in the table of episodes."""
         found: episodes.Episode = self.run(episodes.get, self.episodes[who])
         return found.tags
 
 
 class Known:
-    """Believes who somebody says that they are; stands for the studio's guard."""
+    """Replaces the studio's guard: accepts the account of a request without a check."""
 
     def __init__(self, app: ASGIApp, accounts: dict[str, Account]) -> None:
         self._app, self._accounts = app, accounts
@@ -93,7 +93,7 @@ def fill(connection: Connection, recordings: Path, accounts: dict[str, Account],
 
 @contextmanager
 def running(tmp_path: Path, before: Studio | None = None) -> Iterator[Studio]:
-    """A studio; it knows what it knew before if it is started again."""
+    """A studio; it has the same data again if it is restarted."""
     recordings_path = tmp_path / "recordings"
     studio = before or Studio(None, recordings_path, {}, {}, {})  # type: ignore[arg-type]  # the client comes below
     accounts = studio.accounts

@@ -17,7 +17,7 @@ def test_examples() -> None:
 
 @pytest.mark.parametrize("full", [False, True])
 def test_atari_as_the_emulator_says(full: bool) -> None:
-    """Breakout has four actions, or all eighteen; the same that the environment itself names."""
+    """Breakout has four actions, or all eighteen, with the names of the environment itself."""
     import ale_py
     import gymnasium
 
@@ -49,8 +49,8 @@ def test_every_action_has_a_name(environment: str, count: int) -> None:
     assert len(names_of({"id": environment})) == count
 
 
-def test_what_nobody_knows_has_no_names() -> None:
-    """Another environment, a game that is not there, or nothing at all."""
+def test_unknown_environments_have_no_names() -> None:
+    """An unknown environment, a missing game, or no provenance."""
     assert names_of({}) == ()
     assert names_of({"id": "Mine-v0"}) == ()
     assert names_of({"class": ATARI, "kwargs": {"game": "no such game"}}) == ()

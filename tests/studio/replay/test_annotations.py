@@ -1,4 +1,4 @@
-"""What people say of episodes: added, taken back, told to everybody at once, and kept as layers."""
+"""Annotations of episodes: added, retracted, sent to all open pages, and stored as layers."""
 
 import json
 import threading
@@ -33,7 +33,7 @@ def of_kind(found: Any, kind: str) -> list[Any]:
 
 
 def test_r32_tags_of_episodes_and_steps_are_layers_of_the_dataset(tmp_path: Path) -> None:
-    """What the page adds, everybody else reads."""
+    """Other programs can read the annotations of the page."""
     episode, _ = record(tmp_path)
     with viewing(tmp_path, "ann") as client:
         say(client, episode, kind="tag", text="good")
@@ -47,7 +47,7 @@ def test_r32_tags_of_episodes_and_steps_are_layers_of_the_dataset(tmp_path: Path
 
 
 def test_r33_notes_survive(tmp_path: Path) -> None:
-    """Text is kept as it is."""
+    """Text is stored unchanged."""
     episode, _ = record(tmp_path)
     text = "The gripper slipped.\n  “Twice” <b>é</b> 🤖"
     with viewing(tmp_path) as client:
@@ -57,7 +57,7 @@ def test_r33_notes_survive(tmp_path: Path) -> None:
 
 
 def test_rewards_are_given_to_steps(tmp_path: Path) -> None:
-    """They amend the dataset where it is read as amended, and change nothing that was recorded."""
+    """They amend the dataset when it is read as amended, and do not change recorded data."""
     episode, _ = record(tmp_path)
     with viewing(tmp_path) as client:
         found = say(client, episode, kind="reward", value=-1, steps=[2, 4], confidence=0.5)
@@ -72,7 +72,7 @@ def test_rewards_are_given_to_steps(tmp_path: Path) -> None:
 
 
 def test_r32_a_tag_that_is_there_is_refused(tmp_path: Path) -> None:
-    """Also where steps that have it reach further; other steps may have it, too."""
+    """Also if the steps with the tag extend further; the tag can be added to other steps."""
     episode, _ = record(tmp_path)
     with viewing(tmp_path) as client:
         say(client, episode, kind="tag", text="a")
@@ -85,7 +85,7 @@ def test_r32_a_tag_that_is_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_taking_back_is_for_the_author(tmp_path: Path) -> None:
-    """Where somebody else serves the same dataset; what was said stays in the history."""
+    """A second retraction is refused; retracted annotations stay in the history."""
     episode, _ = record(tmp_path)
     with viewing(tmp_path) as client:
         (tag,) = say(client, episode, kind="tag", text="a")["annotations"]
@@ -98,7 +98,7 @@ def test_taking_back_is_for_the_author(tmp_path: Path) -> None:
 
 
 def test_a_note_is_replaced_in_one_deed(tmp_path: Path) -> None:
-    """Both are done, or none; a tag may be moved to other steps."""
+    """Both parts are done, or none; a tag may be moved to other steps."""
     episode, _ = record(tmp_path)
     with viewing(tmp_path) as client:
         (note,) = say(client, episode, kind="note", text="one")["annotations"]
@@ -114,7 +114,7 @@ def test_a_note_is_replaced_in_one_deed(tmp_path: Path) -> None:
 
 
 def test_what_other_layers_say_is_shown(tmp_path: Path) -> None:
-    """With the name of the layer, and it can be taken back there."""
+    """With the name of the layer; annotations can be retracted there."""
     episode, _ = record(tmp_path)
     dataset = rlds_kit.open(tmp_path)
     dataset.annotate("model", [layers.tag(dataset.episodes[0], "slow", 3)], source="critic")
@@ -157,7 +157,7 @@ MALFORMED: list[tuple[dict[str, Any] | list[Any] | str, str]] = [
 
 @pytest.mark.parametrize(("body", "where"), MALFORMED)
 def test_what_makes_no_sense_is_refused_and_changes_nothing(body: Any, where: str, tmp_path: Path) -> None:
-    """With the part that is wrong."""
+    """The error names the wrong part."""
     episode, _ = record(tmp_path)
     with viewing(tmp_path) as client:
         answered = client.post(f"/api/replay/{episode}/annotations", content=json.dumps(body))
@@ -169,14 +169,14 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(body: Any, where: st
     ("body", "status"), [(b"{", 400), (b"\xff", 400), (b"[" * 200_000, 400), (b" " * 300_000, 413)]
 )
 def test_bodies_that_are_no_json_are_refused(body: bytes, status: int, tmp_path: Path) -> None:
-    """Also very deep and very long ones."""
+    """Also very deeply nested and very long ones."""
     episode, _ = record(tmp_path)
     with viewing(tmp_path) as client:
         assert client.post(f"/api/replay/{episode}/annotations", content=body).status_code == status
 
 
 def test_nan_is_no_reward(tmp_path: Path) -> None:
-    """Python's JSON takes it; the layer must not."""
+    """Python's JSON accepts it; the layer must not."""
     episode, _ = record(tmp_path)
     with viewing(tmp_path) as client:
         body = b'{"kind": "reward", "value": NaN, "steps": [0, 1]}'
@@ -184,7 +184,7 @@ def test_nan_is_no_reward(tmp_path: Path) -> None:
 
 
 def test_r28_many_episodes_get_a_tag_together(tmp_path: Path) -> None:
-    """Those that have it already are counted, not refused; an unknown one stops it all."""
+    """Episodes that already have it are counted, not refused; an unknown episode cancels the whole request."""
     ids = record(tmp_path, (3,) * 5)
     with viewing(tmp_path) as client:
         say(client, ids[0], kind="tag", text="good")
@@ -201,7 +201,7 @@ def test_r28_many_episodes_get_a_tag_together(tmp_path: Path) -> None:
 
 
 def test_r32_two_people_see_each_others_tags_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything that counts is sent, so a lost message does no harm; nobody waits until it is looked for."""
+    """Each message has all valid annotations, so a lost one does not matter; pages are notified at once."""
     monkeypatch.setattr(review, "UPDATE_SECONDS", 3600.0)
     episode, other = record(tmp_path)
     with viewing(tmp_path) as client, reviewing(client, episode) as one, reviewing(client, episode) as two:
@@ -219,7 +219,7 @@ def test_r32_two_people_see_each_others_tags_at_once(tmp_path: Path, monkeypatch
 
 
 def test_what_others_write_is_seen_soon(tmp_path: Path) -> None:
-    """The command line and other servers write to the same layers; and the recording goes on."""
+    """The command line and other servers write to the same layers while the recording continues."""
     both = recording(tmp_path)
     with both as (writer, episode), viewing(tmp_path) as client, reviewing(client, str(episode.id)) as page:
         assert page.receive_json()["length"] == 4
@@ -241,7 +241,7 @@ def test_a_socket_of_no_episode_is_closed(episode: str, tmp_path: Path) -> None:
 
 
 def test_r32_tags_of_many_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
-    """And of several equal ones one is."""
+    """And of several equal ones, one is stored."""
     episode, _ = record(tmp_path)
     with viewing(tmp_path) as client, ThreadPoolExecutor(8) as pool:
 
@@ -255,7 +255,7 @@ def test_r32_tags_of_many_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
 
 
 def test_a_damaged_layer_hides_nothing_else(tmp_path: Path) -> None:
-    """Its damage is told; other layers and the episode are shown."""
+    """The damage is reported; other layers and the episode are shown."""
     episode, _ = record(tmp_path)
     dataset = rlds_kit.open(tmp_path)
     dataset.annotate("model", [layers.tag(dataset.episodes[0], "slow", 3)], source="critic")
@@ -272,7 +272,7 @@ def test_a_damaged_layer_hides_nothing_else(tmp_path: Path) -> None:
 
 
 def test_an_episode_can_be_tagged_before_and_after_it_ends(tmp_path: Path) -> None:
-    """What was said while it was recorded counts."""
+    """Annotations that were added during the recording are valid."""
     with recording(tmp_path) as (writer, episode), viewing(tmp_path) as client:
         say(client, str(episode.id), kind="tag", text="early", steps=[1, 3])
         episode.step(0, 1.0, None, terminated=True)
@@ -285,7 +285,7 @@ def test_an_episode_can_be_tagged_before_and_after_it_ends(tmp_path: Path) -> No
 
 
 def test_a_collection_lets_its_files_go(tmp_path: Path) -> None:
-    """And can be used again from many threads meanwhile."""
+    """And many threads can use it again meanwhile."""
     episode, _ = record(tmp_path)
     collection = Collection(open_dataset(tmp_path, include_open=True))
     about = collection.dataset.episodes[0]

@@ -14,7 +14,7 @@ BALL = Box(3, "<b>Ball</b>", 10, 20, 2, 4)
 
 
 def test_a_step_has_the_boxes_of_layers(tmp_path: Path) -> None:
-    """The latest of a layer; fields of others that have the same name are no boxes."""
+    """The latest boxes of each layer; a field of the same name with other data is ignored."""
     first, second = record(tmp_path)
     dataset = rlds_kit.open(tmp_path)
     with dataset.annotator("manual", source="a test") as annotator:

@@ -1,4 +1,4 @@
-"""Pictures that are drawn again for the replay, in processes of their own."""
+"""Pictures that are drawn again for the replay, in separate processes."""
 
 import contextlib
 import uuid
@@ -41,8 +41,8 @@ def _registered() -> Any:
     import tests.trials.environments.odd_environments  # noqa: F401  it registers environments
 
 
-def test_a_step_that_is_not_there_is_told(tmp_path: Path) -> None:
-    """There is one picture a step."""
+def test_a_missing_step_is_reported(tmp_path: Path) -> None:
+    """There is one picture per step."""
     (episode,) = record(tmp_path)
     with drawings() as found:
         assert found.picture(str(tmp_path), episode, 2).startswith(b"\x89PNG")
@@ -50,8 +50,8 @@ def test_a_step_that_is_not_there_is_told(tmp_path: Path) -> None:
             found.picture(str(tmp_path), episode, 3)
 
 
-def test_an_environment_that_is_not_known_is_told(tmp_path: Path) -> None:
-    """With what to import."""
+def test_an_unknown_environment_is_reported(tmp_path: Path) -> None:
+    """The error says that it is not registered."""
     (episode,) = record(tmp_path)
     found = Drawings()
     try:
@@ -62,7 +62,7 @@ def test_an_environment_that_is_not_known_is_told(tmp_path: Path) -> None:
 
 
 def test_only_some_episodes_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that was let go is drawn anew."""
+    """A discarded one is drawn again."""
     monkeypatch.setattr(drawing, "MOST_EPISODES", 1)
     first, second = record(tmp_path, episodes=2)
     with drawings() as found:
@@ -72,7 +72,7 @@ def test_only_some_episodes_are_in_memory(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_pictures_take_a_limited_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes after is not drawn, and the page is told why."""
+    """Later pictures are not drawn, and the page receives the reason."""
     monkeypatch.setattr(drawing, "MOST_BYTES", 10)
     (episode,) = record(tmp_path)
     with drawings() as found:
@@ -82,9 +82,9 @@ def test_pictures_take_a_limited_room(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_environment_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The steps before are shown; of the others the page is told why there is no picture."""
+    """Earlier steps are shown; for later ones the page receives the reason why there is no picture."""
     with monkeypatch.context() as patch:
-        patch.setattr("time.sleep", lambda _: None)  # it did not hang when it was recorded
+        patch.setattr("time.sleep", lambda _: None)  # the environment did not hang when it was recorded
         (episode,) = record(tmp_path, trouble="hang")
     monkeypatch.setattr(drawing, "PICTURE_SECONDS", 1.0)
     with drawings() as found:

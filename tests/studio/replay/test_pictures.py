@@ -1,4 +1,4 @@
-"""Which arrays are pictures, and what is shown of them."""
+"""Which arrays are pictures, and how they are shown."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from rlds_kit.studio.replay.pictures import frames_of
     ],
 )
 def test_shapes_of_pictures(shape: tuple[int, ...], dtype: str, frames: tuple[int, ...]) -> None:
-    """As agents and cameras give them."""
+    """The shapes that agents and cameras produce."""
     found = frames_of(np.zeros(shape, dtype))
     assert found is not None
     assert found.pixels.shape == frames
@@ -32,7 +32,7 @@ def test_shapes_of_pictures(shape: tuple[int, ...], dtype: str, frames: tuple[in
 
 @pytest.mark.parametrize("shape", [(), (3,), (7, 7), (2, 3), (0, 64, 64, 3), (64, 0, 3), (20, 64, 64, 3), (2, 2, 2, 2)])
 def test_other_arrays_are_none(shape: tuple[int, ...]) -> None:
-    """They are shown as numbers."""
+    """Other arrays are shown as numbers."""
     assert frames_of(np.zeros(shape, np.uint8)) is None
 
 
@@ -54,7 +54,7 @@ def test_whole_numbers_from_0_to_255_are_exact(dtype: str) -> None:
 
 @given(st.lists(st.floats(width=32), min_size=1, max_size=8))
 def test_any_floats_can_be_shown(values: list[float]) -> None:
-    """NaN and infinity, too; and nothing is called exact that is scaled."""
+    """NaN and infinity, too; scaled pictures are never marked as exact."""
     pixels = np.resize(np.array(values, np.float32), (16, 16))
     found = frames_of(pixels)
     assert found is not None

@@ -1,4 +1,4 @@
-"""What the replay answers: an episode, its steps, pictures and arrays."""
+"""Responses of the replay: an episode, its steps, pictures and arrays."""
 
 import io
 import uuid
@@ -26,7 +26,7 @@ def items(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_r30_an_episode_is_described_once(tmp_path: Path) -> None:
-    """Length, end, fields, spec, metadata, neighbours and rewards come together."""
+    """One response has length, end, fields, spec, metadata, neighbours and rewards."""
     first, second = record(tmp_path)
     with viewing_dataset(tmp_path) as client:
         found = get(client, f"/api/replay/{second}")
@@ -57,7 +57,7 @@ def test_r30_every_step_is_as_it_was_recorded(tmp_path: Path) -> None:
 
 
 def test_the_last_step_has_no_action(tmp_path: Path) -> None:
-    """What is undefined is marked, whatever stands in its place."""
+    """An undefined field is marked, whatever value it has."""
     episode, _ = record(tmp_path)
     with viewing_dataset(tmp_path) as client:
         last = get(client, f"/api/replay/{episode}/step/11")
@@ -68,7 +68,7 @@ def test_the_last_step_has_no_action(tmp_path: Path) -> None:
 
 
 def test_values_of_every_type(tmp_path: Path) -> None:
-    """Nothing is rounded, cut unseen, or taken for something else."""
+    """No value is rounded, cut without a mark, or shown as another type."""
     episode, wanted = record_odd(tmp_path), odd_steps()[1]
     with viewing_dataset(tmp_path) as client:
         found = items(fields(get(client, f"/api/replay/{episode}/step/1"))["observation"]["value"])
@@ -88,8 +88,8 @@ def test_values_of_every_type(tmp_path: Path) -> None:
     assert (found["long"]["cut"][255], found["long"]["summary"]["max"]) == (255, 9999)
 
 
-def test_pictures_in_nests_are_asked_for_by_their_place(tmp_path: Path) -> None:
-    """Also below names with a slash; floats are scaled, and said to be."""
+def test_pictures_in_nests_are_requested_by_their_place(tmp_path: Path) -> None:
+    """Also below names with a slash; floats are scaled, and marked as scaled."""
     episode = record_odd(tmp_path)
     with viewing_dataset(tmp_path) as client:
         observation = items(fields(get(client, f"/api/replay/{episode}/step/2"))["observation"]["value"])
@@ -112,7 +112,7 @@ def test_r31_rewards_that_are_no_numbers_are_kept_and_left_out_of_sums(tmp_path:
 
 
 def test_every_agent_has_a_series(tmp_path: Path) -> None:
-    """One who left gets nothing any more."""
+    """An agent that left has a reward of 0."""
     episode = record_agents(tmp_path)
     with viewing_dataset(tmp_path) as client:
         found = {each["name"]: each for each in get(client, f"/api/replay/{episode}")["profile"]["series"]}
@@ -122,7 +122,7 @@ def test_every_agent_has_a_series(tmp_path: Path) -> None:
 
 
 def test_an_episode_is_seen_while_it_is_recorded(tmp_path: Path) -> None:
-    """It grows, and at last it ends."""
+    """It grows, and finally ends."""
     with recording(tmp_path) as (writer, episode), viewing_dataset(tmp_path) as client:
         path = f"/api/replay/{episode.id}"
         assert (get(client, path)["end"], get(client, path)["length"]) == ("open", 4)
@@ -137,7 +137,7 @@ def test_an_episode_is_seen_while_it_is_recorded(tmp_path: Path) -> None:
 
 
 def test_people_are_shown_as_the_studio_records_them(tmp_path: Path) -> None:
-    """Keys and the frame that was on the screen; what others call "play" is an ordinary field."""
+    """Keys and the frame on the screen; a field "play" of another recorder is an ordinary field."""
     facts = {"driver": "human", "keys": {"ArrowUp": 1.0}, "shown_frame": 0, "pressed_ns": 1, "is_default": False}
     with EpisodeWriter(tmp_path) as writer:
         ids = []
@@ -178,7 +178,7 @@ def test_r30_a_step_far_away_is_read_alone(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_r31_a_long_episode_has_a_short_profile_that_misses_no_spike(tmp_path: Path) -> None:
-    """And a closer look shows every step."""
+    """And the profile of a short section has every step."""
     length, spikes = 30_000, {1234: 50.0, 20_001: -7.0, 29_998: 3.0}
     with EpisodeWriter(tmp_path, record_time=False) as writer, writer.episode() as episode:
         episode.start(0)
@@ -222,7 +222,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("path", "status", "where"), HOSTILE)
 def test_what_makes_no_sense_is_refused(path: str, status: int, where: str, tmp_path: Path) -> None:
-    """With what was expected, and where."""
+    """The error has what was expected, and where."""
     episode, _ = record(tmp_path)
     with viewing_dataset(tmp_path) as client:
         assert refused(client, f"/api/replay/{episode}/{path}", status)["where"] == where
@@ -230,14 +230,14 @@ def test_what_makes_no_sense_is_refused(path: str, status: int, where: str, tmp_
 
 @pytest.mark.parametrize("episode", ["../../etc/passwd", "..%2F..%2Fsecret", "1", "None", str(uuid.UUID(int=7))])
 def test_an_id_that_is_none_is_refused(episode: str, tmp_path: Path) -> None:
-    """Nothing outside of the dataset can be named."""
+    """No file outside of the dataset can be named."""
     record(tmp_path)
     with viewing_dataset(tmp_path) as client:
         assert refused(client, f"/api/replay/{episode}", 404)["code"] in {"no_episode", "not_found"}
 
 
 def test_a_damaged_step_hides_nothing_else(tmp_path: Path) -> None:
-    """What can be read is shown, and the rest is said to be damaged."""
+    """Readable parts are shown, and the others are marked as damaged."""
     episode, other = record(tmp_path, (2000, 5))
     (shard,) = tmp_path.glob("*.riegeli")
     data = bytearray(shard.read_bytes())
@@ -253,7 +253,7 @@ def test_a_damaged_step_hides_nothing_else(tmp_path: Path) -> None:
 
 
 def test_the_dataset_may_be_gone(tmp_path: Path) -> None:
-    """An answer says so, and the server goes on."""
+    """The response says so, and the server continues."""
     episode, _ = record(tmp_path / "data")
     with viewing_dataset(tmp_path / "data") as client:
         for each in sorted((tmp_path / "data").iterdir()):

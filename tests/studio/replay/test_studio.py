@@ -1,4 +1,4 @@
-"""The replay in a studio: who may see and annotate the episodes of whom."""
+"""The replay in a studio: who may see and annotate which episodes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ def a_studio(tmp_path: Path) -> Iterator[Studio]:
 
 @pytest.fixture(scope="module", name="shared")
 def a_shared_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    """One that is only looked at."""
+    """A studio that tests do not change."""
     with running(tmp_path_factory.mktemp("studio")) as found:
         yield found
 
@@ -40,7 +40,7 @@ def test_r35_an_episode_is_seen_by_who_may_see_it(who: str, status: int, path: s
 
 @pytest.mark.parametrize(("who", "status"), WHO.items())
 def test_r35_an_episode_is_tagged_by_who_may_tag_it(who: str, status: int, studio: Studio) -> None:
-    """Nobody else changes a thing; the table of episodes follows."""
+    """Requests of others change nothing; the table of episodes is updated."""
     path = f"/api/replay/{studio.episodes['ann']}/annotations"
     answered = studio.ask(who, "POST", path, json={"kind": "tag", "text": "seen"})
     assert answered.status_code == (201 if status == 200 else status)
@@ -52,7 +52,7 @@ def test_r35_an_episode_is_tagged_by_who_may_tag_it(who: str, status: int, studi
 
 
 def test_r35_the_socket_is_closed_to_others(studio: Studio) -> None:
-    """Who may not see an episode is not told what is said of it."""
+    """A person who may not see an episode does not receive its annotations."""
     path = f"/ws/review?episode={studio.episodes['ann']}"
     for who in ("bob", "designer", "nobody"):
         refused = pytest.raises(WebSocketDisconnect)
@@ -70,7 +70,7 @@ def test_r35_the_socket_is_closed_to_others(studio: Studio) -> None:
 
 @pytest.mark.parametrize("over", ["login", "episode"])
 def test_a_page_hears_nothing_more_when_its_login_or_the_episode_is_gone(over: str, studio: Studio) -> None:
-    """What others say afterwards is not for it; those who may hear it do."""
+    """It receives no later annotations; pages that still may, do."""
     episode = studio.episodes["ann"]
     path, say = f"/ws/review?episode={episode}", f"/api/replay/{episode}/annotations"
     with studio.client.websocket_connect(path, headers={"x-who": "ann"}) as page:
@@ -89,7 +89,7 @@ def test_a_page_hears_nothing_more_when_its_login_or_the_episode_is_gone(over: s
 
 
 def test_only_its_author_and_the_studys_owner_take_an_annotation_back(studio: Studio) -> None:
-    """Participants and reviewers do not undo each other's."""
+    """Participants and reviewers cannot retract each other's annotations."""
     path = f"/api/replay/{studio.episodes['ann']}/annotations"
 
     def add(who: str, text: str) -> str:
@@ -107,8 +107,8 @@ def test_only_its_author_and_the_studys_owner_take_an_annotation_back(studio: St
     assert studio.ask("owner", "DELETE", f"{path}/{add('reviewer', 'theirs')}").status_code == 200
 
 
-def test_recordings_do_not_say_who_somebody_is(studio: Studio) -> None:
-    """Annotations of participants are of the id that they have in published data."""
+def test_recordings_do_not_identify_people(studio: Studio) -> None:
+    """The source of a participant's annotation is their id in published data."""
     path = f"/api/replay/{studio.episodes['ann']}/annotations"
     studio.ask("ann", "POST", path, json={"kind": "tag", "text": "mine"})
     studio.ask("reviewer", "POST", path, json={"kind": "tag", "text": "seen"})
@@ -119,8 +119,8 @@ def test_recordings_do_not_say_who_somebody_is(studio: Studio) -> None:
 
 
 @pytest.mark.parametrize("who", ["ann", "owner", "reviewer"])
-def test_neighbours_in_the_recording_are_not_told(who: str, shared: Studio) -> None:
-    """They may be of others."""
+def test_neighbours_in_the_recording_are_not_returned(who: str, shared: Studio) -> None:
+    """They may belong to other people."""
     found = shared.ask(who, "GET", f"/api/replay/{shared.episodes['bob' if who != 'ann' else 'ann']}").json()
     assert [found[name] for name in ("number", "count", "before", "after")] == [None] * 4
     assert (found["can_annotate"], found["can_retract_all"]) == (True, who == "owner")
@@ -132,7 +132,7 @@ def test_an_episode_that_is_not_there_is_not_found(shared: Studio) -> None:
 
 
 def test_r29_an_episode_that_was_deleted_is_not_shown_any_more(studio: Studio) -> None:
-    """Whether its steps are still on the disk or not."""
+    """Also if its steps are still on the disk."""
     studio.run(episodes.remove, studio.episodes["ann"])
     for who in ("ann", "owner", "reviewer"):
         assert studio.ask(who, "GET", f"/api/replay/{studio.episodes['ann']}/step/0").status_code == 404

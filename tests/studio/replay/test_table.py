@@ -49,14 +49,14 @@ def test_r28_a_row_has_what_is_known(tmp_path: Path) -> None:
     ],
 )
 def test_r28_rows_are_filtered_sorted_and_paged(query: str, wanted: list[int], tmp_path: Path) -> None:
-    """What filters leave is counted."""
+    """The number of matching episodes is returned."""
     record(tmp_path, LENGTHS)
     with viewing(tmp_path) as client:
         assert numbers(get(client, f"/api/episodes?{query}")) == wanted
 
 
 def test_r28_tags_are_filtered_and_searched(tmp_path: Path) -> None:
-    """Those of steps count, too; a tag that was taken back does not."""
+    """Tags of steps count, too; retracted tags do not."""
     ids = record(tmp_path, LENGTHS)
     with viewing(tmp_path) as client:
         for each, steps in ((ids[0], None), (ids[2], [0, 1])):
@@ -92,7 +92,7 @@ def test_queries_that_make_no_sense_are_refused(query: str, where: str, tmp_path
 
 
 def test_new_episodes_turn_up_and_open_ones_are_listed(tmp_path: Path) -> None:
-    """Those that were discarded are gone again."""
+    """Discarded ones are removed from it."""
     record(tmp_path, (3,))
     with recording(tmp_path) as (writer, episode), viewing(tmp_path) as client:
         assert [each["end"] for each in get(client, "/api/episodes")["episodes"]] == ["terminated", "open"]
@@ -105,7 +105,7 @@ def test_new_episodes_turn_up_and_open_ones_are_listed(tmp_path: Path) -> None:
 
 
 def test_an_episode_is_found_as_soon_as_it_is_on_the_disk(tmp_path: Path) -> None:
-    """Who was told that it is saved looks at it at once."""
+    """A person may open it as soon as the page reports that it is saved."""
     record(tmp_path, (3,))
     with viewing(tmp_path) as client:
         for _ in range(3):
@@ -114,7 +114,7 @@ def test_an_episode_is_found_as_soon_as_it_is_on_the_disk(tmp_path: Path) -> Non
 
 
 def test_an_empty_dataset_has_an_empty_table(tmp_path: Path) -> None:
-    """Nothing is wrong with it."""
+    """It is not an error."""
     with EpisodeWriter(tmp_path):
         pass
     with viewing(tmp_path) as client:
@@ -123,7 +123,7 @@ def test_an_empty_dataset_has_an_empty_table(tmp_path: Path) -> None:
 
 
 def test_rewards_that_are_no_numbers_have_a_row(tmp_path: Path) -> None:
-    """A return that is not finite is text, for JSON has no such number."""
+    """A return that is not finite is text, because JSON has no such number."""
     with EpisodeWriter(tmp_path) as writer, writer.episode() as episode:
         episode.start(0)
         for step in range(3):

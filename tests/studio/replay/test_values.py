@@ -1,4 +1,4 @@
-"""Values as JSON: bounded, whatever was recorded."""
+"""Values as JSON: of bounded size, whatever was recorded."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_anything_is_json(value: Any) -> None:
-    """That browsers read: no NaN, no endless numbers."""
+    """JSON that browsers can read: no NaN, no very long numbers."""
     json.loads(json.dumps(shown(value), allow_nan=False))
 
 
@@ -52,20 +52,20 @@ def test_what_is_too_much_is_cut(value: Any) -> None:
 
 @pytest.mark.parametrize("value", ["x" * 10**6, b"x" * 10**6])
 def test_long_text_and_bytes_begin(value: Any) -> None:
-    """With how long they are."""
+    """Their beginning is shown, with the full length."""
     found = shown(value)
     assert found["size"] == 10**6
     assert len(json.dumps(found)) < 21_000
 
 
 @pytest.mark.parametrize("place", ["observation/2", "observation/-1", "observation/²", "observation/0/0", "", "x/y"])
-def test_places_where_nothing_is_are_said(place: str) -> None:
-    """Not taken from the end, or by another digit."""
+def test_places_without_a_value_are_errors(place: str) -> None:
+    """Negative indices and other digits are refused."""
     with pytest.raises(LookupError):
         at({"observation": [1, 2]}, place)
 
 
 def test_big_endian_arrays_say_so() -> None:
-    """Their values are shown as numbers."""
+    """Their type is named, and their values are shown as numbers."""
     found = shown(np.array([1, 2], ">i4"))
     assert (found["dtype"], found["values"]) == (">i4", [1, 2])

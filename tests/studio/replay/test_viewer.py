@@ -1,4 +1,4 @@
-"""`rlds-kit view`: who is let in, and how it is started."""
+"""`rlds-kit view`: access, and the start."""
 
 import json
 import logging
@@ -38,7 +38,7 @@ def test_about_says_what_is_looked_at(tmp_path: Path) -> None:
 
 
 def test_a_dataset_is_called_by_its_name(tmp_path: Path) -> None:
-    """The folder of a published dataset is called by a hash, which nobody knows it by."""
+    """The folder of a published dataset is named by a hash, which means nothing to a person."""
     record(tmp_path)
     file = tmp_path / "dataset.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "name": "Falling balls"}))
@@ -47,7 +47,7 @@ def test_a_dataset_is_called_by_its_name(tmp_path: Path) -> None:
 
 
 def test_r34_a_dataset_that_no_studio_knows_is_replayed_and_tagged(tmp_path: Path) -> None:
-    """Whoever recorded it; RLDS Creator refuses tags there."""
+    """With any recorder; RLDS Creator refuses tags there."""
     record(tmp_path)
     with viewing(tmp_path) as client:
         for row in get(client, "/api/episodes")["episodes"]:
@@ -58,7 +58,7 @@ def test_r34_a_dataset_that_no_studio_knows_is_replayed_and_tagged(tmp_path: Pat
 
 
 def test_without_the_token_nothing_is_shown(tmp_path: Path) -> None:
-    """But the page itself, which is not secret."""
+    """Except the page itself, which is not secret."""
     episode, _ = record(tmp_path)
     with stranger(tmp_path, origin=ORIGIN) as client:
         for path in ("/api/about", "/api/episodes", f"/api/replay/{episode}", f"/api/replay/{episode}/image/0"):
@@ -72,7 +72,7 @@ def test_without_the_token_nothing_is_shown(tmp_path: Path) -> None:
 
 
 def test_the_link_becomes_a_cookie_that_scripts_cannot_read(tmp_path: Path) -> None:
-    """And that is not sent with requests of other sites."""
+    """And that browsers do not send with requests of other sites."""
     record(tmp_path)
     with stranger(tmp_path) as client:
         cookie = client.get(f"/?token={TOKEN}").headers["set-cookie"]
@@ -82,7 +82,7 @@ def test_the_link_becomes_a_cookie_that_scripts_cannot_read(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1:1", ""])
 def test_other_names_of_the_server_are_refused(host: str, tmp_path: Path) -> None:
-    """A site could point its own name here."""
+    """Another site could point its own name at this server."""
     record(tmp_path)
     with viewing(tmp_path) as client:
         assert client.get("/api/about", headers={"host": host}).status_code == 403
@@ -99,7 +99,7 @@ def test_pages_of_others_change_nothing(origin: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nothing", 404), ("DELETE", "/api/episodes", 405)])
-def test_what_there_is_not_is_said_in_json(method: str, path: str, status: int, tmp_path: Path) -> None:
+def test_unknown_paths_have_an_error_in_json(method: str, path: str, status: int, tmp_path: Path) -> None:
     record(tmp_path)
     with viewing(tmp_path) as client:
         answered = client.request(method, path)
@@ -122,7 +122,7 @@ def serving(directory: Path) -> Iterator[str]:
 
 
 def test_the_link_that_is_printed_opens(tmp_path: Path) -> None:
-    """On this machine only, and it ends when it is told to."""
+    """On this machine only; the server ends when it is stopped."""
     record(tmp_path)
     with serving(tmp_path) as url:
         assert url.startswith("http://127.0.0.1:")
@@ -133,7 +133,7 @@ def test_the_link_that_is_printed_opens(tmp_path: Path) -> None:
 
 
 def test_the_handlers_of_the_program_stay_open(tmp_path: Path) -> None:
-    """Whoever looks at a dataset in a program of their own still has their log."""
+    """A program that opens a dataset in the viewer can still write to its log."""
     record(tmp_path / "dataset")
     handler = logging.FileHandler(tmp_path / "log")
     with serving(tmp_path / "dataset"):
@@ -141,7 +141,7 @@ def test_the_handlers_of_the_program_stay_open(tmp_path: Path) -> None:
     handler.close()
 
 
-def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     record(tmp_path)
     with serving(tmp_path) as url:
         port = url.rpartition(":")[2].partition("/")[0]

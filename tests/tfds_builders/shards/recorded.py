@@ -1,4 +1,4 @@
-"""A small dataset of two runs, with most of what a dataset may hold."""
+"""A small dataset of two runs, with most kinds of content of a dataset."""
 
 from pathlib import Path
 

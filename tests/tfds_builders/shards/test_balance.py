@@ -27,7 +27,7 @@ def test_parts_weigh_about_the_same(weights: list[int], parts: int) -> None:
 
 @given(WEIGHTS, st.integers(1, 200), st.data())
 def test_groups_get_parts_in_proportion(weights: list[int], parts: int, data: st.DataObject) -> None:
-    """Each at least one and at most its limit; as many as asked for, where the limits allow."""
+    """Each at least one and at most its limit; the requested number in all, if the limits allow it."""
     limits = [data.draw(st.integers(1, 50)) for _ in weights]
     given_parts = apportion(weights, limits, parts)
     assert all(1 <= number <= limit for number, limit in zip(given_parts, limits, strict=True))

@@ -35,7 +35,7 @@ def test_build_says_what_it_made(recorded: Path, tmp_path: Path) -> None:
 
 
 def test_build_names_the_fields_that_tfds_is_not_given(tmp_path: Path) -> None:
-    """Nothing is left out in silence: nobody declared them, so they have no features."""
+    """Undeclared fields have no features; that they are left out is reported."""
     with EpisodeWriter(tmp_path / "data", record_time=False) as writer, writer.episode() as episode:
         episode.start(0.5, note="a", info={"lives": 3})
         episode.step(action=1, reward=0.0, observation=0.5, note="b", info={"lives": 2}, terminated=True)
@@ -55,7 +55,7 @@ def test_json_has_the_counts(recorded: Path, tmp_path: Path) -> None:
 
 
 def test_observation_valid_is_a_field(recorded: Path, tmp_path: Path) -> None:
-    """Asked for, it is written."""
+    """It is written if requested."""
     arguments = ["build", str(recorded), str(tmp_path / "out"), "--format", "array_record", "--executor", "serial"]
     assert CliRunner().invoke(main, [*arguments, "--observation-valid"]).exit_code == 0
     source = tfds.builder_from_directory(tmp_path / "out").as_data_source(split="train")
@@ -63,8 +63,8 @@ def test_observation_valid_is_a_field(recorded: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("last_step", ["zeros", "repeat", "drop"])
-def test_the_last_step_is_what_was_asked_for(recorded: Path, tmp_path: Path, last_step: str) -> None:
-    """Its action is zeros, the one before, or the step is not there; what was built says which."""
+def test_the_last_step_is_as_requested(recorded: Path, tmp_path: Path, last_step: str) -> None:
+    """Its action is zeros or the previous one, or the step is left out; the metadata of the build name the choice."""
     arguments = ["build", str(recorded), str(tmp_path / "out"), "--format", "array_record", "--executor", "serial"]
     assert CliRunner().invoke(main, [*arguments, "--last-step", last_step]).exit_code == 0
     builder = tfds.builder_from_directory(tmp_path / "out")
@@ -87,7 +87,7 @@ def test_serial_takes_no_workers(recorded: Path, tmp_path: Path) -> None:
 
 
 def test_metadata_is_chosen_by_key(recorded: Path, tmp_path: Path) -> None:
-    """Only the keys that are named are there; our own format keeps all, and says so."""
+    """Only the named keys are included; our own format includes all, which is reported."""
     arguments = ["build", str(recorded), str(tmp_path / "out"), "--executor", "serial", "--metadata", "who"]
     assert CliRunner().invoke(main, [*arguments, "--format", "array_record"]).exit_code == 0
     features = tfds.builder_from_directory(tmp_path / "out").info.features

@@ -131,7 +131,7 @@ def test_selected_fields_and_chosen_features_decide_what_tfds_gets(dataset: rlds
 
 
 def test_description_and_citation_are_carried_over(tmp_path: Path) -> None:
-    """From dataset.json into TFDS's metadata; what the last steps hold is said below."""
+    """From dataset.json to TFDS's metadata, with a note about the last steps at the end."""
     about = {"name": "Cups 2", "description": "Cups on tables.", "citation": "@misc{cups}", "licence": "CC0"}
     with EpisodeWriter(tmp_path / "source", record_time=False, about=about) as writer, writer.episode() as episode:
         episode.start(0)

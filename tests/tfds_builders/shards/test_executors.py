@@ -38,7 +38,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> rlds_kit.Dataset:
 
 @pytest.fixture(scope="module", autouse=True)
 def _workers_find_the_checkout() -> Iterator[None]:
-    """Processes that Beam and Ray start look for modules where this variable says."""
+    """Processes that Beam and Ray start search for modules in the directories of this variable."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT))
         yield
@@ -135,12 +135,12 @@ def test_error_of_a_task_comes_through(executor: Executor, dataset: rlds_kit.Dat
 
 @pytest.mark.parametrize("name", ["DaskRunner", "DirectRunner"])
 def test_beam_refuses_runners_that_lose_outputs(name: str) -> None:
-    """By name, and says why."""
+    """By name, with the reason."""
     with pytest.raises(ValueError, match=f"{name} is refused"), on_beam(runner=name):
         pass
 
 
 def test_beam_takes_no_workers_beside_a_runner() -> None:
-    """The runner's own options say how many it has."""
+    """The runner's own options determine the number."""
     with pytest.raises(ValueError, match="its own options"), on_beam(2, runner="FnApiRunner"):
         pass

@@ -1,4 +1,4 @@
-"""Plans: what every shard of a build holds."""
+"""Plans: the content of every shard of a build."""
 
 import pickle
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_stored_bytes_add_up_to_the_shards(dataset: rlds_kit.Dataset) -> None:
 
 
 def test_too_many_shards_are_refused(dataset: rlds_kit.Dataset) -> None:
-    """An empty shard helps nobody."""
+    """Empty shards are useless."""
     with pytest.raises(BuildError, match="expected at most 9 shards, one for each episode, got 10"):
         plan(dataset, "out", "riegeli", shards=10)
 

@@ -80,7 +80,7 @@ def _cluster(hosts: list[str], env: dict[str, str]) -> Iterator[None]:
             command = [program, "start", *own, *common, f"--node-ip-address={HOSTS[host]}"]
             process = subprocess.Popen(_on(host, *command), env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             stack.enter_context(process)
-            stack.callback(process.terminate)  # with --block it takes its node along
+            stack.callback(process.terminate)  # with --block its node ends with it
             assert process.stdout is not None
             lines = iter(process.stdout.readline, b"")
             assert any(b"Ray runtime started" in line for line in lines), f"{host} has not started"

@@ -1,4 +1,4 @@
-"""One shard: written whole or not at all, kept if it is whole, checked against the source."""
+"""One shard: written atomically, reused if it is complete, compared with the source."""
 
 import dataclasses
 import shutil
@@ -30,7 +30,7 @@ def _planned(source: Path, directory: Path, format_: Format) -> list[ShardSpec]:
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_info_says_what_was_written(format_: Format, recorded: Path, tmp_path: Path) -> None:
-    """Episodes in order with their lengths, and the size of the file; what is read back says the same."""
+    """Episodes in order with their lengths, and the size of the file; reading back gives the same."""
     spec = _planned(recorded, tmp_path, format_)[1]
     info = work(spec)
     assert [(each.id, each.steps) for each in info.episodes] == [(ref.id, ref.steps) for ref in spec.episodes]
@@ -50,7 +50,7 @@ def test_whole_shard_is_kept(format_: Format, recorded: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_shard_that_was_changed_is_written_again(format_: Format, recorded: Path, tmp_path: Path) -> None:
-    """One flipped byte, and the next run mends it."""
+    """After one flipped byte, the next run writes the shard again."""
     spec = _planned(recorded, tmp_path, format_)[0]
     work(spec)
     before = spec.path.read_bytes()
@@ -60,7 +60,7 @@ def test_shard_that_was_changed_is_written_again(format_: Format, recorded: Path
 
 
 def test_shard_of_another_plan_is_written_again(recorded: Path, tmp_path: Path) -> None:
-    """A file of the right name that holds other episodes is not taken for this one."""
+    """A file of the right name with other episodes is not accepted."""
     spec = _planned(recorded, tmp_path, "tfrecord")[0]
     work(spec)
     other = dataclasses.replace(spec, episodes=spec.episodes[:1])
@@ -102,7 +102,7 @@ def test_other_shard_under_this_name_is_found(format_: Format, recorded: Path, t
 
 
 def test_finish_refuses_counts_that_differ(recorded: Path, tmp_path: Path) -> None:
-    """A worker that says it wrote fewer steps than the source has is not believed to have written all."""
+    """A worker that reports fewer steps than the source has is an error."""
     specs = _planned(recorded, tmp_path, "riegeli")
     infos = [work(spec) for spec in specs]
     fewer = dataclasses.replace(infos[0].episodes[0], steps=1)
@@ -157,7 +157,7 @@ STALLED = """
 
 
 def test_killed_build_leaves_no_half_file_and_goes_on(recorded: Path, tmp_path: Path) -> None:
-    """After `kill -9` nothing is at the destination; run again, what was whole is kept and the rest is the same."""
+    """After `kill -9` nothing is at the destination; the next run reuses complete shards and gives the same result."""
     code = [sys.executable, "-c", textwrap.dedent(STALLED), str(recorded), str(tmp_path / "out")]
     with subprocess.Popen(code, stdout=subprocess.PIPE, env={"PYTHONPATH": str(ROOT)}) as process:
         assert process.stdout is not None

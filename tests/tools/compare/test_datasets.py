@@ -58,7 +58,7 @@ def test_long_episodes_are_equal_across_blocks_of_any_length(tmp_path: Path) -> 
     [("observation", 13, "observation"), ("reward", 17, "reward"), ("action", 9, "action"), ("info", 11, "info/new")],
 )
 def test_one_changed_value_is_found_at_its_step(tmp_path: Path, field: str, row: int, changed: str) -> None:
-    """Episode, step and field, and nothing else is said to differ."""
+    """Episode, step and field are reported, and no other differences."""
     a = record(tmp_path / "a", game="MountainCar-v0")
 
     def change(episode: int, step: int, values: dict[str, Any]) -> None:
@@ -85,7 +85,7 @@ def test_sizes_of_differences_are_added_up(tmp_path: Path) -> None:
     assert found.max_difference == pytest.approx(5, abs=1e-6)
 
 
-def test_types_are_told_apart(tmp_path: Path) -> None:
+def test_types_are_distinguished(tmp_path: Path) -> None:
     """The same number in another type is a difference, with nothing between the numbers."""
     a = record(tmp_path / "a", episodes=1)
 
@@ -200,7 +200,7 @@ def test_limit_bounds_what_is_listed_and_not_what_is_counted(tmp_path: Path) -> 
 
 
 def test_clocks_are_compared_where_they_are_named(tmp_path: Path) -> None:
-    """Digests do not cover them, so equal digests say nothing then."""
+    """Digests do not cover them, so equal digests do not prove equality then."""
     for name in ("a", "b"):
         with EpisodeWriter(tmp_path / name) as writer, writer.episode() as episode:
             episode.start(0)
@@ -221,7 +221,7 @@ def test_damage_is_an_error(tmp_path: Path) -> None:
 
 
 def test_progress_ends_where_all_is_compared(tmp_path: Path) -> None:
-    """Told after each episode, never less than before."""
+    """Reported after each episode, never decreasing."""
     told: list[tuple[int, int]] = []
     a = opened(tmp_path / "a")
     diff(a, a, progress=lambda done, total: told.append((done, total)))

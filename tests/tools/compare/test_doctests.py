@@ -10,6 +10,6 @@ MODULES = ["tools.compare.report", "tools.compare.values", "tools.replay.rebuilt
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_docstrings(name: str) -> None:
-    """Every example gives what its docstring says."""
+    """Runs the examples of all docstrings."""
     result = doctest.testmod(importlib.import_module(f"rlds_kit.{name}"))
     assert (result.failed, result.attempted > 0) == (0, True)

@@ -69,7 +69,7 @@ def test_differences_are_the_same_from_both_sides(a: object, b: object) -> None:
     ],
 )
 def test_what_differs_and_by_how_much(a: object, b: object, kind: str, largest: float | None) -> None:
-    """Types, shapes and bits are told apart, and the difference of numbers is exact."""
+    """Types, shapes and bits are distinguished, and the difference of numbers is exact."""
     (found,) = differences(a, b)
     assert (found.kind, found.max_difference) == (kind, largest)
 
@@ -89,7 +89,7 @@ def test_elements_of_an_array_are_counted() -> None:
 
 
 def test_parts_of_a_nest_are_named() -> None:
-    """Paths lead through dicts and sequences, and say which side lacks a key."""
+    """Paths include dicts and sequences, and the side that lacks a key is known."""
     a, b = {"x": [1, {"y": 2}], "only": 1}, {"x": [1, {"y": 3}]}
     assert [(found.path, found.kind) for found in differences(a, b, "info")] == [
         ("info/x[1]/y", "value"),

@@ -42,7 +42,7 @@ VALUES: dict[str, Any] = {
     ],
 )
 def test_true_conditions_hold(text: str) -> None:
-    """Each kind of expression means what it means in Python; `return` is a name, and text in quotes is text."""
+    """Each kind of expression has its meaning in Python; `return` is a name, and text in quotes is text."""
     condition = parse(text)
     assert condition.is_true({name: VALUES[name] for name in condition.names})
     assert not parse(f"not ({text.strip()})").is_true(VALUES)

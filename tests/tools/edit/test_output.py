@@ -28,7 +28,7 @@ def test_shard_that_lost_its_index_is_found(tmp_path: Path) -> None:
 
 
 def test_failure_closes_the_file(tmp_path: Path) -> None:
-    """Without an index, as if the process had died; nobody takes it for complete."""
+    """Without an index, as if the process had died, so that it does not count as complete."""
     source = read_source(record(tmp_path / "d"))
     (tmp_path / "copy").mkdir()
     with pytest.raises(KeyboardInterrupt), Output(tmp_path / "copy", Meter(None, 0)) as output:

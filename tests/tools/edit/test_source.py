@@ -19,7 +19,7 @@ def test_digest_is_that_of_the_dataset(tmp_path: Path) -> None:
 
 
 def test_damage_in_a_shard_without_index_is_refused(tmp_path: Path) -> None:
-    """Nobody knows what was in the bytes that a scan went over."""
+    """The content of bytes that a scan skipped is unknown."""
     source = record_and_die(tmp_path / "d")
     damage(shard(source), 1500)
     with pytest.raises(DamagedError, match="run `rlds-kit repair` first"):

@@ -46,7 +46,7 @@ def only(directory: Path) -> rlds_kit.Episode:
 
 
 def same(ours: Any, theirs: Any) -> bool:
-    """Whether two steps hold the same, type for type and bit for bit."""
+    """Whether two steps have the same values, type for type and bit for bit."""
     if isinstance(ours, dict):
         return ours.keys() == theirs.keys() and all(same(ours[key], theirs[key]) for key in ours)
     if isinstance(ours, np.ndarray):
@@ -200,7 +200,7 @@ def test_field_of_the_action_takes_the_step_after(tmp_path: Path, block_rows: in
     assert after.mask("takeover").tolist() == after.mask("action").tolist() == [True, True, True, False]
 
 
-def test_field_that_nobody_has_or_that_is_no_bool_is_an_error(tmp_path: Path) -> None:
+def test_field_that_no_episode_has_or_that_is_no_bool_is_an_error(tmp_path: Path) -> None:
     source = record(tmp_path / "d")
     with pytest.raises(ValueError, match="no episode has the field 'info/succes'"):
         edit.trim(source, tmp_path / "copy", at="info/succes")
@@ -228,7 +228,7 @@ def test_gaps_stay_gaps(tmp_path: Path) -> None:
 
 
 def test_missing_final_observation_stays_missing(tmp_path: Path) -> None:
-    """The last action is kept where the last step is, and goes where it goes."""
+    """The last action is preserved if the last step is, and is removed with it."""
     with EpisodeWriter(tmp_path / "d", record_time=False) as writer, writer.episode() as episode:
         episode.start(0.5)
         episode.step(1, 1.0, 1.5)
@@ -259,7 +259,7 @@ def test_what_a_repair_noted_moves_along(tmp_path: Path) -> None:
 
 
 def test_incomplete_episode_that_is_cut_short_is_interrupted(tmp_path: Path) -> None:
-    """It has an end then, and a digest; one that keeps its last step is INCOMPLETE as before."""
+    """Then it has an end and a digest; one with its last step is INCOMPLETE as before."""
     source = record_and_die(tmp_path / "d", lengths=(9,))
     edit.trim(source, tmp_path / "head", end=5)
     edit.trim(source, tmp_path / "tail", begin=5)

@@ -209,7 +209,7 @@ def test_filter_by_id_and_return(tmp_path: Path) -> None:
 
 
 def test_filter_by_what_only_some_episodes_have(tmp_path: Path) -> None:
-    """It is None in the others, which can be asked for, and is never quietly more or less than a number."""
+    """It is None in the others, which can be tested, and comparing None with a number is an error."""
     with Recorder(tmp_path / "d", DECLARED) as recorder:
         for metadata in ({"score": 3}, {}):
             episode = recorder.start_episode(metadata=metadata)
@@ -224,7 +224,7 @@ def test_filter_by_what_only_some_episodes_have(tmp_path: Path) -> None:
 
 
 def test_return_of_several_rewards_is_an_error(tmp_path: Path) -> None:
-    """Nobody knows which is meant."""
+    """It is ambiguous."""
     with Recorder(tmp_path / "d") as recorder:
         episode = recorder.start_episode()
         episode.append({"observation": 0})
@@ -292,7 +292,7 @@ def test_merge_refuses_specs_that_contradict_each_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])
 def test_merge_of_a_wider_and_a_narrower_spec_has_the_wider_one(tmp_path: Path, order: list[int]) -> None:
-    """In either order; each episode keeps what it has."""
+    """In either order; episodes do not change."""
     declared = [specs.Dict({"observation": specs.Array((size,), np.uint8)}) for size in (None, 2)]
     for number, spec in enumerate(declared):
         with Recorder(tmp_path / str(number), spec) as recorder:

@@ -33,7 +33,7 @@ def middles(bins: Bins) -> list[float]:
 @given(SAMPLES, st.integers(2, 256))
 @settings(max_examples=repetitions(100, least=40))
 def test_values_have_a_bin_or_are_few(samples: list[list[float]], most: int) -> None:
-    """Edges ascend; no more bins than asked for; each dataset has at most two percent of its values beyond an edge."""
+    """Edges ascend; there are at most the given number of bins; at most two percent of a dataset are beyond an edge."""
     edges, _ = bins_of_values([np.array(sample) for sample in samples], most)
     assert np.all(np.diff(edges) > 0)
     assert len(edges) <= most + 1
@@ -78,7 +78,7 @@ def test_few_whole_numbers_have_a_bin_each(choose: object) -> None:
 
 
 def test_many_whole_numbers_share_bins_evenly() -> None:
-    """Every bin holds equally many, so that a flat distribution looks flat."""
+    """Every bin has equally many possible values, so that a uniform distribution has equal bars."""
     values = np.arange(1000.0)
     edges, is_discrete = bins_of_values([values], 30)
     assert not is_discrete

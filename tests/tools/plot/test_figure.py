@@ -91,7 +91,7 @@ def test_medians_are_marked(tmp_path: Path) -> None:
     assert not figure.axes[2].lines
 
 
-def test_what_an_axis_does_not_show_is_said(tmp_path: Path) -> None:
+def test_what_an_axis_does_not_show_is_reported(tmp_path: Path) -> None:
     """How many values, and how far they lie."""
     rewards = [*np.random.default_rng(0).normal(size=300), 2e6, -5e6, np.nan]
     figure = drawn(record_rewards(tmp_path / "d", *([reward] for reward in rewards)))
@@ -167,7 +167,7 @@ def test_extreme_numbers_can_be_drawn(tmp_path: Path, rewards: list[list[float]]
 
 
 def test_png_has_the_size_of_the_figure(tmp_path: Path) -> None:
-    """A real picture, with as many pixels as inches and resolution say, and not all of one colour."""
+    """A real picture, with the number of pixels from inches and resolution, and more than one colour."""
     from matplotlib.image import imread
 
     figure = drawn(record_rewards(tmp_path / "d", [1], [2]))

@@ -38,7 +38,7 @@ def test_returns_are_those_of_the_statistics(tmp_path: Path) -> None:
 
 
 def test_undefined_actions_do_not_count(tmp_path: Path) -> None:
-    """The zeros of last steps and gaps are no actions; the mask of the episode says how many there are."""
+    """The zeros of last steps and gaps are not counted as actions; the mask of the episode gives the number."""
     with Recorder(tmp_path / "d", mending.DECLARED) as recorder:
         rng, episode = random.Random(0), recorder.start_episode()
         for step in range(12):
@@ -106,7 +106,7 @@ def test_arrays_of_changing_shape_may_be_in_a_nest_that_may_be_none(tmp_path: Pa
 
 
 def test_only_the_first_elements_of_large_arrays_are_counted(tmp_path: Path) -> None:
-    """It is said how many there are."""
+    """Their number is reported."""
     found = gathered(record_actions(tmp_path / "d", np.arange(30).reshape(5, 6)))
     assert len(found.numbers) == ELEMENTS
     assert numbers(found)["action[2, 3]"] == {15: 1}
@@ -114,7 +114,7 @@ def test_only_the_first_elements_of_large_arrays_are_counted(tmp_path: Path) -> 
 
 
 def test_action_that_is_none_does_not_count(tmp_path: Path) -> None:
-    """None is not zero; where a nest may be None its leaves keep their places."""
+    """None is not zero; if a nest may be None, its leaves keep their paths."""
     spec = specs.Optional(specs.Dict({"jump": specs.Array((), np.int64)}))
     found = gathered(record_actions(tmp_path / "d", None, {"jump": np.int64(2)}, None, spec=spec))
     assert numbers(found) == {"action/jump": {2: 1}}

@@ -11,7 +11,7 @@ def test_texts_are_counted() -> None:
 
 
 def test_long_texts_count_by_their_beginning() -> None:
-    """What is kept of a text has a length that is known."""
+    """The stored beginning of a text has a known length."""
     tally = TextTally()
     tally.add(["x" * 1000 + "a", "x" * 1000 + "b", "x" * PREFIX])
     assert tally.counts == {"x" * (PREFIX - 1) + "…": 2, "x" * PREFIX: 1}

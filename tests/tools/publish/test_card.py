@@ -62,8 +62,8 @@ def test_fields(tmp_path: Path) -> None:
     assert "`info/lives`" in rows
 
 
-def test_how_to_install_is_said(tmp_path: Path) -> None:
-    """Whoever finds the card has never heard of the library, and its name is on no index."""
+def test_the_card_says_how_to_install(tmp_path: Path) -> None:
+    """Readers of the card may not know the library, and its name is not on an index."""
     assert f"With rlds_kit ({how_to_install()}):" in card_of(record(tmp_path / "d"))
 
 
@@ -124,7 +124,7 @@ def test_pictures_are_there(tmp_path: Path) -> None:
 
 
 def test_code_of_the_card_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is said to read NumPy and PyTorch, in a folder that is called so."""
+    """The examples for NumPy and PyTorch run, in a folder of this name."""
     text = card_of(record(tmp_path / "d"))
     (tmp_path / "d-published").rename(tmp_path / "grid")
     monkeypatch.chdir(tmp_path)
@@ -136,7 +136,7 @@ def test_code_of_the_card_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert next(iter(names["loader"]))["reward"].shape == (18,)  # type: ignore[call-overload]
 
 
-def test_where_the_copy_lies_is_not_told(tmp_path: Path) -> None:
+def test_the_path_of_the_copy_is_not_published(tmp_path: Path) -> None:
     """The path of a folder may hold a person's name."""
     assert str(tmp_path) not in card_of(record(tmp_path / "d"))
 

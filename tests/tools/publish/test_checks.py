@@ -1,4 +1,4 @@
-"""What keeps a dataset from being published."""
+"""Problems that prevent the publication of a dataset."""
 
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def test_open_recording(tmp_path: Path) -> None:
 
 
 def test_discarded_episode(tmp_path: Path) -> None:
-    """What somebody discarded after it was written is still in the file; rechunk makes a copy without it."""
+    """An episode that was discarded after it was written is still in the file; rechunk makes a copy without it."""
     policy = FlushPolicy(block_rows=1, interval=None)
     with EpisodeWriter(tmp_path / "d", policy=policy, record_time=False) as writer:
         for discarded in (False, True):
@@ -89,7 +89,7 @@ def test_discarded_episode(tmp_path: Path) -> None:
 
 
 def test_allowed_fields(tmp_path: Path) -> None:
-    """By the field's own name, or by that of what it is in."""
+    """By the field's own name, or by that of its parent."""
     directory = record(tmp_path / "d", metadata={"who": {"email": "ada@example.org", "host": "lab"}})
     assert rules(directory) == ["pattern", "pattern"]
     assert rules(directory, allowed=["metadata/who/email"]) == ["pattern"]
@@ -98,13 +98,13 @@ def test_allowed_fields(tmp_path: Path) -> None:
 
 
 def test_name_that_allows_nothing(tmp_path: Path) -> None:
-    """A slip of the keyboard is told."""
+    """A misspelt name is reported."""
     with pytest.raises(NotPublishableError, match=r"there is no field 'metadata/scare'.*metadata/score"):
         publish(record(tmp_path / "d"), tmp_path / "published", ABOUT, allowed=["metadata/scare"])
 
 
 def test_advice_allows_the_field(tmp_path: Path) -> None:
-    """What a message says to do helps."""
+    """The advice of a message solves the problem."""
     directory = record(tmp_path / "d", metadata={"e-mail/of": "ada@example.org"})
     with pytest.raises(NotPublishableError) as caught:
         publish(directory, tmp_path / "published", ABOUT)

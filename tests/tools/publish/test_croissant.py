@@ -72,7 +72,7 @@ def test_every_dtype_has_its_name(tmp_path: Path, dtype: str, expected: str) -> 
 
 
 def test_types_and_shapes(tmp_path: Path) -> None:
-    """Numbers keep their type; what varies in length is -1; scalars are no arrays."""
+    """Numbers keep their type; varying lengths are -1; scalars are not arrays."""
     spec = specs.Dict({"observation": specs.Array((None, 2), np.float16), "action": specs.Array((), np.uint16)})
     with EpisodeWriter(tmp_path / "d", spec) as writer, writer.episode() as episode:
         episode.start(np.zeros((3, 2), np.float16))

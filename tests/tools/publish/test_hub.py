@@ -1,4 +1,4 @@
-"""Publishing to the Hugging Face hub: one commit, work that goes on, and what arrives is what was sent."""
+"""Publishing to the Hugging Face hub: one commit, continuation after an interruption, and verification."""
 
 import hashlib
 import os
@@ -32,7 +32,7 @@ def uploads(hub: Hub) -> list[str]:
 
 
 def test_published_dataset_opens(tmp_path: Path, hub: Hub) -> None:
-    """By its name, from the hub; all files are there, in one commit after the empty one."""
+    """By its name, from the hub; all files are in one commit after the empty one."""
     directory = record(tmp_path / "d", shards=2)
     found = publish(directory, "hf://org/grid", ABOUT)
     repository = hub.repositories["org/grid"]
@@ -72,7 +72,7 @@ def test_second_time_nothing_is_sent(tmp_path: Path, hub: Hub) -> None:
     assert (len(uploads(hub)), len(hub.repositories["org/grid"].commits)) == (sent, commits)
 
 
-def test_another_dataset_is_replaced_only_if_asked(tmp_path: Path, hub: Hub) -> None:
+def test_another_dataset_is_replaced_only_on_request(tmp_path: Path, hub: Hub) -> None:
     """In one commit; files that are not ours stay."""
     publish(record(tmp_path / "a"), "hf://org/grid", ABOUT)
     other = record(tmp_path / "b")
@@ -88,7 +88,7 @@ def test_another_dataset_is_replaced_only_if_asked(tmp_path: Path, hub: Hub) -> 
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 def test_killed_upload_goes_on(tmp_path: Path, hub: Hub) -> None:
-    """Killed after two of its files: nobody sees them, and the next run does not send them again."""
+    """Killed after two of its files: they are not visible, and the next run does not send them again."""
     directory = record(tmp_path / "d", shards=4)
     process: list[subprocess.Popen[bytes]] = []
 
@@ -136,7 +136,7 @@ def test_hub_that_spoils_a_file_is_found_out(tmp_path: Path, hub: Hub, monkeypat
 
 
 def test_hub_that_refuses(tmp_path: Path, hub: Hub) -> None:
-    """One error, which names the destination and what the hub said."""
+    """One error, with the destination and the message of the hub."""
     hub.refuse = lambda _method, _path: True
     with pytest.raises(PublishError, match=r"^hf://org/grid: (.|\n)*refused by the test"):
         publish(record(tmp_path / "d"), "hf://org/grid", ABOUT)

@@ -26,14 +26,14 @@ def test_ordinary_dataset_has_none(tmp_path: Path) -> None:
 
 
 def test_metadata_are_searched(tmp_path: Path) -> None:
-    """In nests, lists and bytes too; the name of what holds a value belongs to its name."""
+    """In nests, lists and bytes, too; the name of a parent is part of the name of a value."""
     metadata = {"people": [{"mail": b"ada@example.org"}], "user": {"name": "ada"}, "phone": 4917012345678}
     expected = {"metadata/people/mail": {"e-mail address"}, "metadata/user/name": {"user name"}}
     assert found(record(tmp_path / "d", metadata=metadata)) == {**expected, "metadata/phone": {"phone number"}}
 
 
 def test_keys_are_searched(tmp_path: Path) -> None:
-    """A dict of scores by player has the players for its keys; that a key is called `user` says nothing yet."""
+    """The keys of a dict of scores may be names of players; a key `user` alone is no match."""
     metadata = {"scores": {"ada@example.org": 3}, "user": {"is_expert": True}}
     path = "metadata/scores/ada@example.org"
     assert found(record(tmp_path / "d", metadata=metadata, info={"ada@example.org": 1.0})) == {
@@ -87,7 +87,7 @@ def test_numbers_of_steps_are_judged_by_name(tmp_path: Path) -> None:
 
 
 def test_run_metadata_and_options_are_searched(tmp_path: Path) -> None:
-    """Whoever recorded may have said where."""
+    """The metadata may name the place of the recording."""
     with (
         EpisodeWriter(tmp_path / "d", metadata={"host": "lab-7"}) as writer,
         writer.episode(options={"save": "/home/ada/x"}) as episode,
@@ -107,7 +107,7 @@ def test_what_was_added_to_dataset_json_is_searched(tmp_path: Path) -> None:
 
 
 def test_layers_are_searched(tmp_path: Path) -> None:
-    """Sources, texts, values and user data, also of what was retracted; whoever annotated is taken for a person."""
+    """Sources, texts, values and user data, also of retracted annotations; every source counts as a person."""
     directory = record(tmp_path / "d")
     dataset = rlds_kit.open(directory)
     episode = dataset.episodes[0]
@@ -129,7 +129,7 @@ def test_layers_are_searched(tmp_path: Path) -> None:
 
 
 def test_lineage_is_searched(tmp_path: Path) -> None:
-    """The condition by which episodes were chosen may name somebody."""
+    """The condition by which episodes were chosen may name a person."""
     directory = record(tmp_path / "d", metadata={"player": "p7"})
     edit.filter(directory, tmp_path / "some", "player != 'ada@example.org'")
     edit.merge([tmp_path / "some"], tmp_path / "merged")

@@ -1,4 +1,4 @@
-"""Publishing to folders and file systems: what is written, that it is complete, and that broken-off work goes on."""
+"""Publishing to folders and file systems: the written files, completeness, and continuation after an interruption."""
 
 import hashlib
 import json
@@ -92,7 +92,7 @@ def test_sha256sum_agrees(tmp_path: Path) -> None:
 
 
 def test_layers_are_published_if_they_are_allowed(tmp_path: Path) -> None:
-    """Those who annotated are named, so somebody has to agree; what is no annotation stays here."""
+    """Annotations name their authors, so they must be allowed; other files in layers are not published."""
     directory = record(tmp_path / "d")
     dataset = rlds_kit.open(directory)
     dataset.annotate("tags", [layers.tag(dataset.episodes[0], "good")], source="anna")
@@ -140,8 +140,8 @@ def test_grown_dataset_is_published_over_the_old_one(tmp_path: Path) -> None:
     assert (tmp_path / "out/LICENSE").read_text() == "kept"
 
 
-def test_another_dataset_is_not_replaced_unasked(tmp_path: Path) -> None:
-    """And if asked, nothing of it is left."""
+def test_another_dataset_is_not_replaced_by_default(tmp_path: Path) -> None:
+    """With `replace_other`, none of its files remain."""
     publish(record(tmp_path / "a"), tmp_path / "out", ABOUT)
     other = record(tmp_path / "b")
     before = files(tmp_path / "out")
@@ -153,8 +153,8 @@ def test_another_dataset_is_not_replaced_unasked(tmp_path: Path) -> None:
     assert len(list((tmp_path / "out").glob("*.riegeli"))) == 1
 
 
-def test_somebodys_page_is_not_replaced_unasked(tmp_path: Path) -> None:
-    """A README that is there is not taken for an old card."""
+def test_a_page_of_the_user_is_not_replaced_by_default(tmp_path: Path) -> None:
+    """An existing README does not count as an old card."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out/README.md").write_text("mine")
     with pytest.raises(NotPublishableError, match=r"README.md, and no shard of this dataset"):
@@ -188,7 +188,7 @@ def test_file_in_the_way(tmp_path: Path) -> None:
 
 
 def test_dry_run_writes_nothing(tmp_path: Path) -> None:
-    """It says what would be there."""
+    """It reports the files that would be written."""
     found = publish(record(tmp_path / "d"), tmp_path / "out", ABOUT, dry_run=True)
     assert found.sent is None
     assert {"README.md", "checksums.txt"} <= found.files.keys()
@@ -199,7 +199,7 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 @pytest.mark.parametrize("renames", [0, 1, 3, 6])
 def test_killed_work_goes_on(tmp_path: Path, renames: int) -> None:
-    """Killed after any number of files it is not marked as complete; the next run finishes and keeps what is there."""
+    """Killed after any number of files, it is not marked as complete; the next run reuses existing files."""
     directory = record(tmp_path / "d", shards=3)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     arguments = [str(directory), str(tmp_path / "out"), str(renames)]
@@ -233,7 +233,7 @@ def test_url_of_a_file(tmp_path: Path) -> None:
 
 
 def test_file_system_in_memory(tmp_path: Path) -> None:
-    """Any URL that fsspec writes to; what is there is kept, and read back."""
+    """Any URL that fsspec can write to; existing files are reused, and read back."""
     url = f"memory://{tmp_path.name}/grid"
     directory = record(tmp_path / "d", shards=2)
     first = publish(directory, url, ABOUT)

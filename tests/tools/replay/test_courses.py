@@ -155,7 +155,7 @@ def test_step_behind_the_loggers_back_is_a_divergence(tmp_path: Path, noisy: str
 
 
 def test_steps_outside_episodes_break_the_chain(tmp_path: Path, noisy: str) -> None:
-    """Nobody knows their actions, but how many they were is recorded."""
+    """Their actions are unknown, but their number is recorded."""
     with GymnasiumLogger(gymnasium.make(noisy), tmp_path) as env:
         _play(env, seeds=[3])
         with warnings.catch_warnings():
@@ -179,7 +179,7 @@ def test_episodes_left_out_by_a_scheduler_are_named(tmp_path: Path) -> None:
 
 
 def test_steps_left_out_by_a_scheduler_are_named(tmp_path: Path) -> None:
-    """And the episodes that follow say which one it was."""
+    """The reasons of later episodes name it."""
     report = _replayed(_recorded(tmp_path, [3, None, 5], scheduler=NStepScheduler(3)))
     first, second, third = _reasons(report)
     assert "was not recorded" in first
@@ -220,7 +220,7 @@ def test_trimmed_episode_is_not_played_as_a_whole_one(tmp_path: Path) -> None:
 
 
 def test_damaged_episode_stops_what_follows(tmp_path: Path) -> None:
-    """Its actions are gone."""
+    """Its actions are lost."""
     directory = _recorded(tmp_path, [3, None, None], max_shard_episodes=1)
     middle = shards_in(directory)[1]
     damage(middle, 1500, 1000)
@@ -242,6 +242,6 @@ def test_dataset_merged_with_a_copy_is_played(tmp_path: Path) -> None:
 
 
 def test_entry_of_another_form_is_no_chain() -> None:
-    """A dataset may come from anybody."""
+    """A dataset may come from an untrusted source."""
     for entry in (5, {}, {"instance": "a", "seeded_reset": "b", "seed": 1, "resets": 1, "steps": 1}):
         assert chain_of({"reset_chain": entry}) is None

@@ -40,7 +40,7 @@ def test_what_a_person_saw_is_seen_again(environment: str, tmp_path: Path) -> No
 
 
 def test_an_environment_that_does_something_else_is_not_shown(tmp_path: Path) -> None:
-    """The pictures up to there are, and the error says what differs where."""
+    """The pictures up to that step are yielded, and the error has the difference and its place."""
     dataset, _ = record(tmp_path / "recorded")
     episode = dataset.episodes[0]
     steps = list(episode.steps)
@@ -57,7 +57,7 @@ def test_an_environment_that_does_something_else_is_not_shown(tmp_path: Path) ->
     assert len(shown) == 4
 
 
-def test_without_a_seed_nobody_knows_what_there_was_to_see(tmp_path: Path) -> None:
+def test_without_a_seed_pictures_are_unknown(tmp_path: Path) -> None:
     """The error says what to do."""
     with EpisodeWriter(tmp_path, record_time=False) as writer, writer.episode() as episode:
         episode.start(np.float32(0))

@@ -75,7 +75,7 @@ def test_atari_with_sticky_actions_comes_out_the_same(game: str, tmp_path: Path)
 
 
 def test_wrappers_and_arguments_are_made_again(tmp_path: Path) -> None:
-    """Those that keep their arguments."""
+    """Those that store their arguments."""
     env = FrameStackObservation(gymnasium.make("CartPole-v1", max_episode_steps=7), 3)
     report = _replayed(_record(env, tmp_path / "d"))
     assert (report.ok, [each.replayed for each in report.outcomes]) == (True, [7, 7])
@@ -146,7 +146,7 @@ def test_forged_truncation_is_found(tmp_path: Path) -> None:
 
 
 def test_end_of_the_environment_that_was_not_recorded_is_found(tmp_path: Path) -> None:
-    """The recording goes on where the environment ends."""
+    """The recording continues after the environment has ended."""
     env = gymnasium.make("MountainCar-v0", max_episode_steps=50)
     _record(env, tmp_path / "a", episodes=1, steps=50)
     source = rlds_kit.open(tmp_path / "a")
@@ -175,7 +175,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that kills")
 def test_incomplete_episode_is_played_as_far_as_it_goes(tmp_path: Path) -> None:
-    """What a killed process left is compared; nobody knows how it would have ended."""
+    """The recorded steps of a killed process are compared; its end is unknown."""
     environment = {**os.environ, "PYTHONPATH": str(Path(rlds_kit.__file__).parent.parent)}
     subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "d")], env=environment, check=False)
     assert rlds_kit.open(tmp_path / "d").episodes[0].end is EpisodeEnd.INCOMPLETE
@@ -191,7 +191,7 @@ def test_interrupted_episode_is_played_as_far_as_it_goes(tmp_path: Path) -> None
 
 
 def test_chosen_episodes_only(tmp_path: Path) -> None:
-    """In the order in which they are asked for."""
+    """In the requested order."""
     directory = _record(gymnasium.make("CartPole-v1"), tmp_path / "d", episodes=4)
     assert [each.episode for each in _replayed(directory, episodes=[3, 1]).outcomes] == [3, 1]
     with pytest.raises(IndexError):
@@ -273,7 +273,7 @@ def test_wrapper_that_keeps_no_arguments_is_named(tmp_path: Path) -> None:
 
 
 class _Twice(gymnasium.ActionWrapper[Any, Any, Any]):
-    """Keeps no arguments, not even that there are none."""
+    """Stores no arguments, not even that there are none."""
 
     def action(self, action: Any) -> Any:
         return action
@@ -332,7 +332,7 @@ def _spec(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_nothing_is_called_that_is_no_environment(tmp_path: Path, environment: dict[str, Any], said: str) -> None:
-    """A dataset may come from anybody: what it names is neither imported nor called unless Gymnasium knows it."""
+    """A dataset may be untrusted: its names are neither imported nor called unless registered with Gymnasium."""
     directory = _claiming(tmp_path / "d", **environment)
     assert re.search(said, _reasons(_replayed(directory))[0])
     with pytest.raises((NotRebuiltError, TypeError)):
@@ -341,7 +341,7 @@ def test_nothing_is_called_that_is_no_environment(tmp_path: Path, environment: d
 
 
 def test_videos_of_the_recording_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who recorded videos replays without, and nothing is written where a dataset says."""
+    """Recordings with videos are replayed without them, and nothing is written to a path from a dataset."""
     monkeypatch.chdir(tmp_path)
     video = {"name": "RecordVideo", "entry_point": "gymnasium.wrappers:RecordVideo", "kwargs": {"video_folder": "v"}}
     source = rlds_kit.open(_record(gymnasium.make("CartPole-v1"), tmp_path / "a", episodes=1))
@@ -373,7 +373,7 @@ def test_steps_after_a_gap_are_not_played(tmp_path: Path) -> None:
 
 
 def test_episode_without_its_first_steps_is_not_played(tmp_path: Path) -> None:
-    """Nobody knows the actions that led to the first one."""
+    """The actions before the first episode are unknown."""
     source = rlds_kit.open(_record(gymnasium.make("CartPole-v1"), tmp_path / "a", episodes=1))
     with EpisodeWriter(tmp_path / "b", environment=source.environment) as writer:
         episode = writer.episode(seed=source.episodes[0].seed)

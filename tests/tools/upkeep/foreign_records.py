@@ -1,4 +1,4 @@
-"""Damages shards and layers chunk by chunk, every checksum right: what is there belongs to something else."""
+"""Damages shards and layers chunk by chunk with valid checksums: records from other places."""
 
 import random
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def of_size(piece: Piece, size: int) -> Piece | None:
 
 
 def garbage(dice: random.Random) -> Piece:
-    """A chunk of no record of ours, or of one that says nothing, or nonsense."""
+    """A chunk with a foreign record, or with an empty or invalid one."""
     noise = dice.randbytes(dice.choice((0, 1, 5, 60, 500)))
     records = (
         noise,

@@ -17,7 +17,7 @@ EPISODES: Final = 12
 
 
 def record(directory: Path, *, per_shard: int = 4) -> Path:
-    """Records three shards, and says something of the first and of the last episode."""
+    """Records three shards, and annotates the first and the last episode."""
     with Recorder(directory, max_shard_episodes=per_shard) as recorder:
         for number in range(EPISODES):
             episode = recorder.start_episode(metadata={"number": number})

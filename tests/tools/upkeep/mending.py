@@ -58,7 +58,7 @@ def acted(rng: random.Random, step: int) -> dict[str, Any]:
 
 
 def rows_of(episode: EpisodeRecorder, rng: random.Random, length: int) -> Iterator[None]:
-    """Records a row each time it is asked."""
+    """Records a row for each request."""
     for step in range(length):
         episode.append(observed(rng, step), acted(rng, step - 1) if step else None)
         yield

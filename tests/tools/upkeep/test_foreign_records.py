@@ -107,7 +107,7 @@ class Case:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             dataset = rlds_kit.open(self.directory)
-        # Not by a manifest, which knows that a file has another size: the records themselves say what is damaged.
+        # Without the manifest, which has the sizes of files: the damage must be found in the records.
         warned = any(issubclass(each.category, DamageWarning) and each.category is not LossWarning for each in caught)
         assert warned == bool(dataset.damage)
         listed = {episode.id for episode in dataset.episodes}
@@ -150,7 +150,7 @@ class Case:
                 assert values.tolist()[:-1] == [step["action"] for step in truth.steps[: len(values) - 1]]
 
     def layers(self, dataset: rlds_kit.Dataset) -> None:
-        """An annotation is as it was written, or the layer says that it is damaged."""
+        """An annotation is unchanged, or the layer is reported as damaged."""
         for name, truth in self.whole.annotations.items():
             layer = dataset.layer(name)
             layer.history()
@@ -248,7 +248,7 @@ def test_a_record_of_another_shard_is_warned_about(tmp_path: Path, wholes: dict[
 
 
 def test_a_start_that_is_gone_is_warned_about(tmp_path: Path, wholes: dict[str, Whole]) -> None:
-    """Where nothing else is damaged: the steps of the episode are there, its metadata are an error."""
+    """If nothing else is damaged, the steps of the episode can be read, and its metadata are an error."""
     whole, directory = wholes["died"], tmp_path / "data"
     shutil.copytree(whole.path, directory)
     path, pieces = unclosed(directory)

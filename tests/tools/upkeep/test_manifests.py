@@ -40,7 +40,7 @@ from tests.tools.upkeep.losing import (
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset that nobody writes to."""
+    """A dataset without a writer."""
     return record(tmp_path_factory.mktemp("original") / "d")
 
 
@@ -119,7 +119,7 @@ def test_a_copy_that_stopped_is_noticed_wherever_it_stopped(original: Path, tmp_
 
 
 def test_what_opens_is_as_before(copy: Path) -> None:
-    """A loss costs itself: the other episodes are read, and the warning says how many are not."""
+    """A loss does not affect other episodes; the warning has the number of lost ones."""
     missing_shard(copy)
     with pytest.warns(LossWarning, match="lost 1 file, with 4 episodes") as caught:
         dataset = rlds_kit.open(copy)
@@ -173,7 +173,7 @@ def test_a_damaged_manifest_costs_itself(copy: Path, broken: bytes) -> None:
 
 
 def test_names_that_no_file_can_have_are_missing(copy: Path) -> None:
-    """A manifest may come from anybody."""
+    """A manifest may come from an untrusted source."""
     manifest.write(copy / "closed-forged.json", [ClosedFile("a" * 5000, 1, ""), ClosedFile("dataset.json/a", 1, "")])
     (message,) = warnings_of_open(copy)
     assert message.count("is missing") == 2
@@ -198,7 +198,7 @@ def test_an_accepted_loss_that_changes_is_one_again(copy: Path, original: Path) 
 
 
 def test_another_shard_of_the_same_size_is_noticed(copy: Path) -> None:
-    """`verify` compares the index with its digest; opening looks at sizes only."""
+    """`verify` compares the index with its digest; opening compares only sizes."""
     first, second, _ = shards_in(copy)
     assert first.stat().st_size == second.stat().st_size
     first.write_bytes(second.read_bytes())
@@ -287,7 +287,7 @@ def test_repair_says_what_is_lost(copy: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_being_recorded_is_not_noted(tmp_path: Path) -> None:
-    """Closed shards are, the open one is not, and nobody is alarmed."""
+    """Closed shards have entries, the open one has none, and that is no problem."""
     recorder = Recorder(tmp_path / "d", max_shard_episodes=1)
     for _ in range(3):
         episode = recorder.start_episode()
@@ -308,8 +308,8 @@ def test_a_writer_of_many_shards_begins_another_manifest(tmp_path: Path, monkeyp
     assert sorted(len(json.loads(path.read_text())["closed"]) for path in manifests_of(directory)) == [1, 1, 2, 5, 5]
 
 
-def test_a_manifest_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
-    """The episodes are durable; a warning says that their loss would not be noticed."""
+def test_a_manifest_that_cannot_be_written_stops_no_writer(tmp_path: Path) -> None:
+    """The episodes are durable; a warning says that their loss would not be detected."""
     recorder = Recorder(tmp_path / "d", max_shard_episodes=1)
 
     def add() -> None:
@@ -332,7 +332,7 @@ def test_a_manifest_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
 
 
 def test_a_manifest_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    """Who reads the old one meanwhile has all of it, and who dies in between leaves it."""
+    """A concurrent reader gets the complete old one, and a crash in between preserves it."""
     path = tmp_path / "closed-a-00000.json"
     first, second = ClosedFile("episodes-a-00000.riegeli", 1, ""), ClosedFile("episodes-a-00001.riegeli", 2, "")
     manifest.write(path, [first])
@@ -394,8 +394,8 @@ def _die_at(directory: Path, number: int) -> None:
 @pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="SIGKILL is POSIX's")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_killed_writer_alarms_nobody(tmp_path: Path) -> None:
-    """Whenever it dies: what it had closed and not noted is there, and what it had noted was closed."""
+def test_a_killed_writer_causes_no_warning(tmp_path: Path) -> None:
+    """Whenever it dies, closed files without an entry exist, and files with an entry were closed."""
     number, status = 0, 0
     noted = set()
     while status == 0 or os.WIFSIGNALED(status):

@@ -54,7 +54,7 @@ def test_content_is_the_same(tmp_path: Path, policy: FlushPolicy, rows: int) -> 
         assert ours.content_digest == theirs.content_digest
 
 
-def test_blocks_have_the_rows_that_were_asked_for(tmp_path: Path) -> None:
+def test_blocks_have_the_requested_rows(tmp_path: Path) -> None:
     """All but the last block of an episode are full."""
     source = record(tmp_path / "d", lengths=(9, 4))
     rechunk(source, tmp_path / "copy", block_rows=6)
@@ -74,7 +74,7 @@ def test_block_bytes_limit_the_rows(tmp_path: Path) -> None:
 
 
 def test_actions_stay_with_the_observation_after_them(tmp_path: Path) -> None:
-    """A block that is lost later takes no action of the step before it along, nor leaves one that leads nowhere."""
+    """If a block is lost later, no action of another block is lost, and no action leads to a missing step."""
     source = record(tmp_path / "d", lengths=(9,))
     rechunk(source, tmp_path / "copy", block_rows=3)
     (episode,) = survey(ShardFile(shard(tmp_path / "copy"))).episodes.values()
@@ -127,7 +127,7 @@ def test_small_shards_become_one(tmp_path: Path) -> None:
 
 
 def test_shards_are_cut_at_their_size(tmp_path: Path) -> None:
-    """A shard that is full takes no further episode."""
+    """A full shard gets no further episode."""
     source = record(tmp_path / "d")
     rechunk(source, tmp_path / "copy", max_shard_bytes=1)
     assert len(shards_in(tmp_path / "copy")) == 4
@@ -179,7 +179,7 @@ def test_copy_that_differs_is_removed(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_destination_that_has_something_is_refused(tmp_path: Path) -> None:
-    """Nothing is written over, and what is there stays."""
+    """Nothing is overwritten or removed."""
     source = record(tmp_path / "d")
     with pytest.raises(DatasetExistsError, match="give another path"):
         rechunk(source, source)

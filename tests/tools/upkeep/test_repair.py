@@ -1,4 +1,4 @@
-"""`repair`: the copy is good, lacks only what was damaged, and the report says what that is."""
+"""`repair`: the copy is valid, lacks only damaged data, and the report lists them."""
 
 import random
 from pathlib import Path
@@ -164,7 +164,7 @@ def test_lost_column_is_undefined(tmp_path: Path) -> None:
 
 
 def test_lost_start_leaves_steps_without_metadata(tmp_path: Path) -> None:
-    """The steps keep their episode; the metadata of the end are still there, and provenance says what is not."""
+    """The steps remain in their episode; the metadata of the end exist, and the provenance lists the losses."""
     source = record(tmp_path / "d", lengths=(9,))
     path, _, episode = look(source)
     damage(path, episode.start_position + 45)
@@ -204,7 +204,7 @@ def test_damage_beside_the_episodes_loses_nothing(tmp_path: Path, part: str) -> 
 
 
 def test_lost_shard_header_comes_from_the_index(tmp_path: Path) -> None:
-    """The index holds a copy of it."""
+    """The index has a copy of it."""
     source = record(tmp_path / "d")
     damage(shard(source), 120)
     report, copy = repaired(source)
@@ -213,7 +213,7 @@ def test_lost_shard_header_comes_from_the_index(tmp_path: Path) -> None:
 
 
 def test_lost_shard_header_without_index_comes_from_dataset_json(tmp_path: Path) -> None:
-    """The spec is there; what the run said of itself is lost, and that is said."""
+    """The spec is preserved; the metadata of the run are lost, which is reported."""
     source = record_and_die(tmp_path / "d")
     damage(shard(source), 120)
     report, copy = repaired(source)

@@ -37,7 +37,7 @@ def test_episodes_are_counted_by_ending(tmp_path: Path) -> None:
 
 
 def test_incomplete_episodes_are_counted(tmp_path: Path) -> None:
-    """An episode whose writer is gone has steps like any other."""
+    """An episode whose writer no longer runs has steps like any other."""
     found = statistics(record_and_die(tmp_path / "d"))
     assert (found.endings, found.steps) == ({"truncated": 1, "incomplete": 1}, 15)
 

@@ -145,7 +145,7 @@ def test_truncated_tail_is_a_note(tmp_path: Path) -> None:
 
 
 def test_open_shard_is_a_note(tmp_path: Path) -> None:
-    """A shard that is being recorded is checked as far as it goes, and said to be open."""
+    """A shard that is being recorded is checked up to its end, and reported as open."""
     with Recorder(tmp_path / "d", DECLARED) as recorder:
         list(rows_of(recorder.start_episode(), random.Random(0), 5))
         recorder.flush()
@@ -188,7 +188,7 @@ def test_damaged_block_is_named(tmp_path: Path) -> None:
 
 
 def test_damaged_column_is_named(tmp_path: Path) -> None:
-    """Damage to a column of a block names the column and its first step, and no step is said to be missing."""
+    """Damage to a column of a block names the column and its first step, and no step is reported as missing."""
     directory = record(tmp_path / "d", lengths=(9,))
     file = ShardFile(shard(directory))
     (episode,) = survey(file).episodes.values()
@@ -202,7 +202,7 @@ def test_damaged_column_is_named(tmp_path: Path) -> None:
     ("kind", "rule"), [("start", "episode-start"), ("end", "damaged"), ("shard", "shard-header"), ("index", "damaged")]
 )
 def test_damaged_record_is_named(tmp_path: Path, kind: str, rule: str) -> None:
-    """Damage to an episode's start or end, to the shard's header and to the index is told apart."""
+    """Damage to an episode's start or end, to the shard's header and to the index is distinguished."""
     directory = record(tmp_path / "d", lengths=(9,))
     file = ShardFile(shard(directory))
     found = survey(file)
@@ -376,7 +376,7 @@ def test_column_that_is_not_where_protobuf_finds_it_is_found(tmp_path: Path) -> 
 
 
 def test_text_that_is_no_text_is_found(tmp_path: Path) -> None:
-    """A column with the right checksum whose bytes are not what its kind says."""
+    """A column with a valid checksum whose bytes do not match its kind."""
     broken = Column(ColumnKey("note", pb.TEXT, None, 1), np.arange(1), np.array([[0xFF]], np.uint8))
     assert "column" in rules(verify_handmade(tmp_path, ints("observation", 0, [1]), broken, rows=1).problems)
 

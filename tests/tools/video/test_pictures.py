@@ -1,4 +1,4 @@
-"""Which values are pictures, and which fields hold them."""
+"""Values that are pictures, and fields with such values."""
 
 from typing import Any
 

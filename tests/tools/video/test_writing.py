@@ -32,14 +32,14 @@ def given(*episodes: int) -> list[np.ndarray]:
 
 
 def test_lossless_keeps_every_pixel(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
-    """All frames of both episodes, the final one included, at the rate that was asked for."""
+    """All frames of both episodes, the final one included, at the requested rate."""
     (video,) = write_video(dataset, tmp_path / "all.mp4", fps=12.5, lossless=True)
     assert (video.episodes, video.frames, video.fps) == ((0, 1), 10, 12.5)
     assert np.array_equal(frames_of(video.path), given(0, 1))
     assert rate_of(video.path) == 12.5
 
 
-def test_mp4_looks_like_what_was_recorded(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
+def test_mp4_is_similar_to_the_recording(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
     """Within what H.264 loses: 4:2:0 mixes the colours of neighbours, so pixels are made four to a side first."""
     (video,) = write_video(dataset, tmp_path / "one.mp4", episodes=[1], scale=4)
     shown = frames_of(video.path)
@@ -57,7 +57,7 @@ def test_scaled_pixels_are_squares(dataset: rlds_kit.Dataset, tmp_path: Path) ->
 
 
 def test_gif_of_few_colours_keeps_every_pixel(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
-    """Each frame has a palette of its own colours, and is shown as long as its rate says."""
+    """Each frame has a palette of its own colours, and the duration for the rate."""
     (video,) = write_video(dataset, tmp_path / "all.gif", fps=30)
     shown = gif_frames_of(video.path)
     assert np.array_equal([frame for frame, _ in shown], given(0, 1))
@@ -89,7 +89,7 @@ def test_folder_gets_a_file_for_each_episode(dataset: rlds_kit.Dataset, tmp_path
 
 
 def test_grid_shows_episodes_side_by_side(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
-    """As long as the longest; a place that is left over is black, and who is done shows the last picture on."""
+    """As long as the longest; an unused place is black, and an ended episode shows its last picture."""
     (video,) = write_video(dataset, tmp_path / "grid.mp4", episodes=[0, 1, 0], grid=True, lossless=True)
     shown = frames_of(video.path)
     assert len(shown) == 6
@@ -122,7 +122,7 @@ def test_odd_sizes_get_a_black_line(tmp_path: Path) -> None:
 
 
 def test_rate_is_the_environments(tmp_path: Path) -> None:
-    """Metadata count first, then what Gymnasium says of the environment, then 30; a GIF shows 50 at most."""
+    """From metadata first, then from Gymnasium's render rate, then 30; for a GIF at most 50."""
     with GymnasiumLogger(gymnasium.make("CartPole-v1"), tmp_path / "cart", step_fn=_with_screen) as env:
         env.reset(seed=0)
         for _ in range(3):
@@ -233,7 +233,7 @@ def test_missing_libraries_are_named_with_the_line_to_install_them(
 
 
 def test_what_was_not_recorded_is_drawn_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An environment of numbers is shown as it was played; the command says that these pictures were not recorded."""
+    """An environment of numbers is rendered again; the command reports that these pictures were not recorded."""
     with GymnasiumLogger(gymnasium.make("CartPole-v1", render_mode="rgb_array"), tmp_path / "cart") as env:
         env.reset(seed=3)
         seen = [np.asarray(env.render())]
@@ -247,7 +247,7 @@ def test_what_was_not_recorded_is_drawn_again(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_what_cannot_be_drawn_again_is_no_video(tmp_path: Path) -> None:
-    """It says why, and writes nothing."""
+    """The error has the reason, and nothing is written."""
     with GymnasiumLogger(gymnasium.make("Pendulum-v1", render_mode="rgb_array"), tmp_path / "data") as env:
         env.reset(seed=3)
         for action in (0.5, -0.5):

@@ -55,7 +55,7 @@ function Results({ trainings, isDesigner }) {
   return html`<section class="card results">
     <div class="row"><h2>Results</h2>
       ${isDesigner && html`<label class="inline push"><input type="checkbox" class="switch" role="switch" checked=${found.are_shown}
-        onChange=${show} /> Everybody sees all results</label>`}</div>
+        onChange=${show} /> All participants see all results</label>`}</div>
     ${found.results.length === 0
       ? html`<p class="muted">No run that counts has a whole game yet.</p>`
       : html`<table><thead><tr><th>Run</th><th>Trainer</th>${hasGroups && html`<th>Group</th>`}<th class="number">Games</th><th class="number">Score</th></tr></thead>

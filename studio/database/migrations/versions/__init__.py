@@ -1,1 +1,1 @@
-"""One module a change of the tables. The ids of revisions are numbers, so that people see which is newer."""
+"""One module for each change of the tables. The ids of revisions are numbers, which show the order."""

@@ -13,5 +13,5 @@ down_revision: Final = "0001"
 
 
 def upgrade() -> None:
-    """Adds them; studies that are there have those that are known of their environments."""
+    """Adds them; existing studies use the known ones of their environments."""
     op.add_column("study_environments", Column("controls", JSON(none_as_null=True)))

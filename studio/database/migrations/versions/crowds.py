@@ -1,4 +1,4 @@
-"""Crowds: where their people are, what they sent, and what the experimenter writes to them."""
+"""Crowds: the state of their people, what they sent, and the experimenter's messages to them."""
 
 from typing import Final
 

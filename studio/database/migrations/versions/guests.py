@@ -1,4 +1,4 @@
-"""Who came by the link of a study, uninvited."""
+"""Which accounts were made through the link of a study, without an invitation."""
 
 from typing import Final
 

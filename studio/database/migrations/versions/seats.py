@@ -1,4 +1,4 @@
-"""Several seats: what designers decide of them, who may sit there, and who did."""
+"""Several seats: the designer's settings, who may sit there, and who did."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _ID: Final = String(32)
 
 
 def upgrade() -> None:
-    """Adds them; sessions that are there had one seat, of the person who opened them."""
+    """Adds them; existing sessions had one seat, of the person who opened them."""
     op.add_column("study_environments", Column("seats", JSON(none_as_null=True)))
     op.add_column("study_environments", Column("together", JSON(none_as_null=True)))
     op.add_column("sessions", Column("reason", LongText, nullable=False, server_default=""))
