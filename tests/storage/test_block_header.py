@@ -66,7 +66,7 @@ def test_a_column_without_bytes_names_none(payload: bytes) -> None:
         st.tuples(st.binary(max_size=200), st.sampled_from([0, 1, 128, 1 << 31]), st.binary(max_size=300)), max_size=5
     ),
 )
-def test_c_and_python_join_columns_alike(episode_id: bytes, first: int, parts: list[tuple[bytes, int, bytes]]) -> None:
+def test_c_and_python_join_columns_alike(episode_id: bytes, first: int, parts: list[block.Part]) -> None:
     """Also where a number is zero, which protobuf leaves out."""
     expected = block.join_in_python(episode_id, first, first + 3, parts)
     assert block.join(episode_id, first, first + 3, parts) == expected
@@ -74,7 +74,7 @@ def test_c_and_python_join_columns_alike(episode_id: bytes, first: int, parts: l
 
 def test_large_payloads_are_joined_alike() -> None:
     """Their checksums are computed without the interpreter's lock."""
-    parts = [(b"fields", 1 << 20, bytes(range(256)) * 300), (b"", 3, b"abc")]
+    parts: list[block.Part] = [(b"fields", 1 << 20, bytes(range(256)) * 300), (b"", 3, b"abc")]
     assert block.join(b"x" * 16, 0, 9, parts) == block.join_in_python(b"x" * 16, 0, 9, parts)
 
 

@@ -50,4 +50,6 @@ def _sum(picture: Picture) -> bytes:
     """The digest of a picture, exact in every pixel."""
     if not isinstance(picture, np.ndarray):
         return repr(picture).encode()
-    return xxhash.xxh3_128_digest(np.ascontiguousarray(picture)) + repr((picture.shape, str(picture.dtype))).encode()
+    return (
+        xxhash.xxh3_128_digest(np.ascontiguousarray(picture).data) + repr((picture.shape, str(picture.dtype))).encode()
+    )

@@ -15,7 +15,7 @@ from tests.studio.studio_process import Api, StudioProcess, running
 
 SLOW: Final = Quality(delay=0.1, stalled=0.0)
 """A round trip takes 200 ms."""
-GAMES: Final = {
+GAMES: Final[dict[str, dict[str, Any]]] = {
     "cart": {"environment": "CartPole-v1", "turn": "press"},
     "breakout": {
         "environment": "ALE/Breakout-v5",

@@ -63,7 +63,7 @@ def test_a_picture_that_does_not_come_true_is_noticed() -> None:
     stage = Stage(requests.Open(EnvironmentSpec("CartPole-v1"), None))
     stage.reset(requests.Reset(VIEW, 1))
     stage.ahead(0, Quality.LOW)
-    vars(stage._playable._env.unwrapped)["state"] = np.zeros(4)  # type: ignore[attr-defined]  # somebody moves the pole
+    vars(stage._playable._env.unwrapped)["state"] = np.zeros(4)  # type: ignore[attr-defined,index]  # the pole moves
     assert stage.step(requests.Step(VIEW, {SEAT: 0}, {})).came_true is False
     stage.ahead(1, Quality.LOW)
     assert stage.step(requests.Step(VIEW, {SEAT: 0}, {})).came_true is None
