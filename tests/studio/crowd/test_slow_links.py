@@ -60,8 +60,6 @@ def test_who_has_a_slow_link_is_warned_and_then_paid_for_what_was_played(strict:
         window.begin()
         window.press("ArrowRight", 1)
         window.press("ArrowRight", 2)  # 3 of 5 points
-        check(strict, links)
-        assert links._warned == {}
         answer_late(window, LATEST)
         check(strict, links)
         assert "30 ms" in window.until("link")["warning"]
@@ -76,7 +74,6 @@ def test_who_has_a_slow_link_is_warned_and_then_paid_for_what_was_played(strict:
     boss = experimenter(strict)
     row = next(each for each in boss.get("/api/crowd")["people"] if each["id"] == here["id"])
     assert (row["cents"], row["has_code"], row["reason"]) == (60, False, SLOW_LINK)
-    assert links._warned == {} or ann.me()["stage"] == "done"
 
 
 def test_who_had_done_all_gets_everything(strict: Studio) -> None:

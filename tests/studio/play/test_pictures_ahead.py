@@ -88,6 +88,7 @@ def test_the_picture_of_the_key_is_there_before_it_is_pressed(tmp_path: Path) ->
                     await page.frame_of(step)
                     assert page.payloads[-1] == expected
                     await page.send("ack", seq=page.frames[-1].sequence, time=100 * step + 80)
+                await page.ahead_of(4, len(KEYS))
                 await page.send("cancel")
                 await page.next_of("ask")
                 await page.send("confirm", save=True, completed=True)
