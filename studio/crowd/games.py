@@ -119,6 +119,9 @@ async def _environment(task: Task, inspector: Inspector) -> StudyEnvironment:
     found = await inspector.seats(plain)
     controls = {seat: _with_keys(task, each) for seat, each in found.items()} if task.keys else dict.fromkeys(found)
     if list(found) == [SEAT] and task.seats == 1:
+        if task.partner:
+            problem = f"tasks.{task.name}.partner: expected no program, because one person plays alone"
+            raise CrowdError(task.name, [problem])
         return replace(plain, controls=controls[SEAT])
     return replace(plain, seats=_seats(task, controls))
 

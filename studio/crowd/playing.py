@@ -186,8 +186,10 @@ class Playing:
     async def quality(self, visit: Visit, game: Game) -> float:
         """The quality of what is recorded of an assignment, from 0 to 1, as its task declares it."""
         wanted = game.task.quality
-        if wanted is None or visit.session_id is None:
+        if wanted is None:
             return 1.0
+        if visit.session_id is None:
+            return 0.0
         directory = await self._directory(visit)
         counted = await asyncio.to_thread(worth.values, directory, visit.person.id, [wanted.collector], game.fps)
         return wanted.progress(counted)

@@ -151,7 +151,7 @@ def test_c33_c34_c36_two_people_go_from_a_link_to_a_code(
     assert str(link.get_attribute("href")).startswith("https://app.prolific.com/submissions/complete?cc=")
     boss = open_page("#crowd", person=pennies.designer)
     expect(boss.get_by_role("region", name="Overview")).to_contain_text("2.00 USD")
-    boss.get_by_role("button", name="Count").click()
+    boss.get_by_role("button", name="Count", exact=True).click()
     expect(boss.get_by_role("button", name="These 2 are paid")).to_be_visible()
     assert flaws(boss) == {}
     screenshot(boss, "crowd_experimenter", is_whole=True)
@@ -195,7 +195,7 @@ def test_c2_c28_the_experimenter_edits_the_crowd_and_draws_a_raffle(
         screenshot(boss, "crowd_raffle", is_whole=True)
         boss.get_by_role("button", name="Count", exact=True).click()
         boss.get_by_role("button", name="These 1 are paid").click()
-        boss.get_by_role("button", name="Paid").click()
+        boss.get_by_role("button", name="Paid", exact=True).click()
         expect(boss.get_by_role("cell", name="25.00 ✓")).to_be_visible()
 
 

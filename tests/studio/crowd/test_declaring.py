@@ -70,7 +70,9 @@ def test_c2_everything_that_is_wrong_is_named_and_nothing_is_saved(tmp_path: Pat
             ],
             FILE.replace("groups.main", "groups.other"): ["groups.main"],
             FILE.replace("rlds_kit_tests/Corridor-v0", "os:getcwd", 1): ["tasks.walk"],
-            FILE + 'partner = "os:getcwd"\nmatchmaker = "os:getcwd"\n': ["tasks.stroll", "tasks.stroll.matchmaker"],
+            FILE + 'partner = "os:getcwd"\nmatchmaker = "os:getcwd"\n': [
+                *("tasks.stroll.matchmaker", "tasks.stroll.partner"),
+            ],
         }
         for text, places in wrong.items():
             found = boss.post(f"{PATH}/check", {"text": text})["problems"]

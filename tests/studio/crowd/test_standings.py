@@ -77,7 +77,10 @@ def test_c49_requests_of_those_who_play_count_nothing_and_repeated_ones_count_on
 def test_c49_others_are_counted_again_after_some_seconds_and_only_what_is_new(tmp_path: Path, counts: Counts) -> None:
     """Test users see where they stand, and are not counted for others."""
     with a_crowd(tmp_path, FILE) as studio:
-        people = [walked(studio, steps, f=kind) for steps, kind in ((3, "social"), (1, "social"), (3, "test"))]
+        people = [
+            walked(studio, steps, f=kind, participant=kind)
+            for steps, kind in ((3, "social"), (1, "social"), (3, "test"))
+        ]
         ids = [each[1] for each in people]
         desk, clock = studio.state.parts.desk, [0.0]
         board = Leaderboard(desk, studio.state.settings.recordings, lambda: clock[0])
