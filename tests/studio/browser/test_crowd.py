@@ -197,6 +197,7 @@ def test_c2_c28_the_experimenter_edits_the_crowd_and_draws_a_raffle(
         boss.get_by_role("button", name="These 1 are paid").click()
         boss.get_by_role("button", name="Paid", exact=True).click()
         expect(boss.get_by_role("cell", name="25.00 ✓")).to_be_visible()
+        boss.goto("about:blank")  # the page requests what is new every few seconds, also when the studio has ended
 
 
 @pytest.mark.slow
