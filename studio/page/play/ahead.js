@@ -34,7 +34,9 @@ export class Ahead {
       return;
     }
     close(this._possible.get(frame.action)?.picture);
-    this._possible.set(frame.action, { frame, picture });
+    const found = { frame, picture };
+    this._possible.set(frame.action, found);
+    if (frame.step === this._awaited && frame.action === this._action) this._show(found); // the key came first
   }
 
   /** Once for all that came since the last frame of the screen. */
@@ -60,6 +62,7 @@ export class Ahead {
     const action = isNew && controls ? actionOf(this._down, controls.chords) : null;
     if (action === null || step === null || this._awaited !== null) return; // several keys at once: the first is shown
     this._awaited = step;
+    this._action = action;
     const found = this._possible.get(action);
     if (found?.frame.step === step) this._show(found);
   }
@@ -78,15 +81,18 @@ export class Ahead {
   /** A true picture is on the screen. @param {Frame} frame @param {boolean} isFirst of an episode */
   confirm(frame, isFirst) {
     this._trueMs = frame.serverMs;
-    if (isFirst || (this._awaited !== null && frame.step >= this._awaited)) {
-      this._awaited = null;
-      this._shown = null;
-    }
+    this._shown = null;
+    if (isFirst || (this._awaited !== null && frame.step >= this._awaited)) this._awaited = null;
     for (const [action, possible] of this._possible) {
       if (possible.frame.serverMs > frame.serverMs) continue; // of the step after this one
       close(possible.picture);
       this._possible.delete(action);
     }
+  }
+
+  /** This is all that was done, and no more will be. @param {number} step */
+  stand(step) {
+    if (this._awaited !== null && step < this._awaited) this.takeBack();
   }
 
   /** What was pressed makes no step now: the true picture is shown again. */
@@ -103,6 +109,7 @@ export class Ahead {
     this._possible.clear();
     this._shown = /** @type {Possible | null} */ (null);
     this._awaited = /** @type {number | null} */ (null); // the step that a key has made
+    this._action = /** @type {number | null} */ (null); // of that key
     this._down = /** @type {Record<string, number>} */ ({});
     this._received = 0;
     this._trueMs = -Infinity;

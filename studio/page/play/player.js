@@ -160,9 +160,11 @@ export class Player extends EventTarget {
       this.shown = { ...this.shown, sequence: null }; // frames are numbered anew
       this._ahead.forget();
       if (this.isSeated) this.held.repeat();
+      this._ahead.takeBack(); // what is held since then may make no step
     }
     if (message.type === "state" && message.phase !== "running") this.measure.forget();
-    if (message.type === "state" && message.phase === "paused") this._ahead.takeBack();
+    if (message.type === "state" && message.phase !== "running") this._ahead.stand(message.step);
+    if (message.type === "driver" && this.driver !== "human") this._ahead.takeBack();
     if (this._isReady && this.isSeated && this.phase === "waiting") {
       this._isReady = false;
       this.start();
@@ -173,6 +175,7 @@ export class Player extends EventTarget {
 
   _linked(state, reason) {
     this.known = linked(this.known, state, reason);
+    if (state !== "open") this._ahead.takeBack();
     this.dispatchEvent(new Event("known"));
   }
 

@@ -15,7 +15,7 @@ from rlds_kit.studio.play.frame_header import SIZE, Flags, Header, unpack
 from rlds_kit.studio.play.live_environment import LiveEnvironment
 from rlds_kit.trials import events
 from rlds_kit.trials.workers import requests
-from tests.studio.play.server import CORRIDOR, Client, entered, playing, pressed, run, scene, serving
+from tests.studio.play.server import CORRIDOR, PATIENCE, Client, entered, playing, pressed, run, scene, serving
 
 LAKE: Final = "FrozenLake-v1"
 DRY: Final[Any] = {"is_slippery": False}
@@ -207,7 +207,7 @@ def test_a_key_waits_for_one_picture_at_most(tmp_path: Path, monkeypatch: pytest
             done.append(type(request).__name__)
             if isinstance(request, requests.Ahead) and done.count("Step") < 4:
                 live = served.live_sessions._live["s"]
-                for held in ({"ArrowLeft": 1.0}, {}):
+                for held in ({}, {"ArrowLeft": 1.0}, {}):
                     live.handle(events.KeysChanged(live.now(), "player", held))
             return await real(self, request)
 
@@ -216,8 +216,10 @@ def test_a_key_waits_for_one_picture_at_most(tmp_path: Path, monkeypatch: pytest
                 assert isinstance(page, Page)
                 await page.ahead_of(1, len(KEYS))
                 monkeypatch.setattr(LiveEnvironment, "request", spying)
-                await page.press("ArrowLeft")
-                await page.ahead_of(5, len(KEYS))
+                await page.send("keys", held={"ArrowLeft": 1.0}, time=1)
+                async with asyncio.timeout(PATIENCE):
+                    while done.count("Ahead") < 3 + len(KEYS):
+                        await asyncio.sleep(0.01)
                 monkeypatch.undo()
 
         run(play)
