@@ -218,7 +218,7 @@ def test_a_key_waits_for_one_picture_at_most(tmp_path: Path, monkeypatch: pytest
                 monkeypatch.setattr(LiveEnvironment, "request", spying)
                 await page.send("keys", held={"ArrowLeft": 1.0}, time=1)
                 async with asyncio.timeout(PATIENCE):
-                    while done.count("Ahead") < 3 + len(KEYS):
+                    while done.count("Ahead") < 3 + len(KEYS):  # noqa: ASYNC110  the server runs in another thread
                         await asyncio.sleep(0.01)
                 monkeypatch.undo()
 
