@@ -88,7 +88,7 @@ def test_bytes_are_a_message_or_an_error(data: bytes) -> None:
 def test_all_messages_of_players_make_events_and_have_a_schema() -> None:
     """With the version in each; no message has a field that the server adds."""
     names = {"hello", "keys", "ack", "leave", "pause", "resume", "start", "cancel", "confirm", "drive", "rate", "say"}
-    assert set(TYPES) == names | {"quality", "camera", "reward"}
+    assert set(TYPES) == names | {"quality", "camera", "reward", "ahead", "pong"}
     defined = from_browser.READER.json_schema()["$defs"]
     assert all("v" in defined[name]["required"] for name in ("Hello", "Keys", "Ack", "Reward"))
     added = {"time_ns", "sender", "source", "details"}
