@@ -80,7 +80,7 @@ def test_statistics(tmp_path: Path) -> None:
 
 def test_provenance(tmp_path: Path) -> None:
     rows = rows_of(card_of(record(tmp_path / "d")), "Where it comes from")
-    assert rows["seeds"] == ["known of every episode, 3 different ones"]
+    assert rows["seeds"] == ["known of every episode; different seeds: 3"]
     assert rows["episode metadata"] == ["`score`"]
 
 

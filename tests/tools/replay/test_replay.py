@@ -389,7 +389,9 @@ def test_action_that_the_environment_refuses_is_a_divergence(tmp_path: Path) -> 
             values["action"] = np.int64(99)
 
     source = _record(gymnasium.make("CartPole-v1"), tmp_path / "a", episodes=1)
-    report = replay(rewrite(source, tmp_path / "b", change))
+    with pytest.warns(UserWarning, match="action: 99 is outside"):
+        rewritten = rewrite(source, tmp_path / "b", change)
+    report = replay(rewritten)
     assert _place(report) == [(0, 4, "error")]
     assert "AssertionError" in report.diverged[0].divergences[0].replayed
 
