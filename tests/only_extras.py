@@ -41,7 +41,7 @@ def extras_of(text: str) -> set[str]:
     >>> sorted(extras_of('pip install ".[tf,plot]" # and `pip install ".[atari]"`'))
     ['atari', 'plot', 'tf']
     """
-    found = re.findall(r'pip\s+install\s+"\.\[([^\]]+)\]"', text)
+    found = re.findall(r'pip\s+install\s+(?:-e\s+)?"\.\[([^\]]+)\]"', text)
     return {each.strip() for one in found for each in one.split(",")}
 
 
