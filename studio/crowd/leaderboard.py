@@ -24,7 +24,7 @@ Episodes = list[dict[str, float]]
 class Leaderboard:
     """Standings of a crowd, of those whose game is over. Test users see where they stand, and stand in nobody's way.
 
-    What somebody played is counted once, when their game is over, whoever requests standings, and how often.
+    What somebody played is counted once, when their game is over, not with each request of standings.
 
     Args:
       desk: of the crowd.

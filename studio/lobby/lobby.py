@@ -211,7 +211,7 @@ class Lobby:
             self._begin([by_waiting[each] for each in chosen])
 
     def _with_programs(self, waiting: list[Waiting]) -> Sequence[Waiting]:
-        """Whoever waited longest, with as many others as may be, when it is time for programs to take the rest."""
+        """The person who waited longest, with as many others as possible, when programs are due to take the rest."""
         fill, oldest, least = self.plan.fill_seconds, waiting[0], max(1, len(self.plan.needed))
         if fill is None or oldest.seconds < fill:
             return ()

@@ -38,7 +38,7 @@ export function Declaration({ load }) {
       <div class="actions"><button onClick=${() => busy(async () => show(await request("crowd/declaration")))}>Edit</button></div></section>`;
   }
   return html`<section class="card stack" aria-label="Declaration"><h2>Tasks, groups and questions</h2>
-    <p class="muted">Version ${found.version} runs. What you save is the next one, which people follow at once; whoever plays is paid by what was declared when their game began.</p>
+    <p class="muted">Version ${found.version} runs. What you save is the next one, which people follow at once; people who play are paid by what was declared when their game began.</p>
     ${found.notice && html`<p class="note">${found.notice}</p>`}
     <textarea class="mono declaration" aria-label="Declaration in TOML" rows="24" spellcheck="false" maxlength="200000" value=${text}
       onInput=${(event) => { setText(event.target.value); setProblems(null); }}></textarea>

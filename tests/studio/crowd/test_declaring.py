@@ -86,7 +86,7 @@ def test_c2_everything_that_is_wrong_is_named_and_nothing_is_saved(tmp_path: Pat
 
 
 def test_two_who_edit_at_once_do_not_undo_each_other(tmp_path: Path) -> None:
-    """The second is told to load it again; a group that somebody came by meanwhile cannot go."""
+    """The second gets an error, and must load it again; a group that people came by meanwhile cannot be removed."""
     fewer = FILE.replace('[groups.cards]\nmode = "choose"\n', "")
     with a_crowd(tmp_path) as studio:
         boss = experimenter(studio)

@@ -97,9 +97,11 @@ def test_the_picture_of_the_key_is_there_before_it_is_pressed(tmp_path: Path) ->
         run(play)
     episode = rlds_kit.open(tmp_path).episodes[0]
     clocks = [step[TRIAL_CLOCK]["player"] for step in list(episode.steps)[:-1] if TRIAL_CLOCK in step]
-    told = [{name: value for name, value in clock.items() if name != "round_trip_ns"} for clock in clocks]
+    clocks_without_trips = [
+        {name: value for name, value in clock.items() if name != "round_trip_ns"} for clock in clocks
+    ]
     ahead = {"shown_ahead": True, "came_true": True}
-    assert told[-2:] == [
+    assert clocks_without_trips[-2:] == [
         {**ahead, "painted_ns": 116, "confirmed_ns": 180},
         {**ahead, "painted_ns": 216, "confirmed_ns": 280},
     ]

@@ -55,12 +55,12 @@ def test_a_round_trip_is_only_what_was_asked_for() -> None:
     trips = RoundTrips()
     for number in range(LEAST):
         assert trips.median_ms(0) is None
-        asked = trips.ask(0)
-        assert asked is not None
+        number_sent = trips.ask(0)
+        assert number_sent is not None
         assert trips.ask(0) is None
-        assert not trips.answered(asked + 1, 1)
-        assert trips.answered(asked, (number + 1) * MILLISECOND)
-        assert not trips.answered(asked, 1)
+        assert not trips.answered(number_sent + 1, 1)
+        assert trips.answered(number_sent, (number + 1) * MILLISECOND)
+        assert not trips.answered(number_sent, 1)
     assert trips.median_ms(0) == 3.0
     for _ in range(LATEST):
         trips.answered(trips.ask(0) or 0, 40 * MILLISECOND)
