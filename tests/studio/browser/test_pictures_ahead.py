@@ -30,6 +30,7 @@ _PICTURE: Final = """document.querySelector(".arena canvas").toDataURL()"""
 _WATCH: Final = """
 (() => {
   window.trueStep = -1;
+  window.phase = "";
   window.ahead = new Set();
   window.answers = [];
   window.decoding = 0;
@@ -46,7 +47,11 @@ _WATCH: Final = """
     constructor(...given) {
       super(...given);
       this.addEventListener("message", ({ data }) => {
-        if (typeof data === "string") return;
+        if (typeof data === "string") {
+          const { type, phase } = JSON.parse(data);
+          if (type === "state") window.phase = phase;
+          return;
+        }
         const view = new DataView(data);
         const step = view.getUint32(12, true);
         if (view.getUint8(5) & 8) ahead.add(`${step} ${view.getUint16(6, true)}`);
@@ -98,6 +103,7 @@ def test_c12_a_key_shows_its_picture_within_two_frames_of_the_screen(
         person = Api(f"http://127.0.0.1:{link.port}", ann.token, ann.cookie)
         page = open_page(playing.link(study), person=person, prepare=_watch)
         playing.begin(page)
+        page.wait_for_function("() => phase === 'running'")  # until then no key makes a step, as far as the page knows
         for step in range(KEYS):
             page.wait_for_function("(step) => trueStep === step - 1", arg=step + 1)
             for action in ACTIONS[name]:
