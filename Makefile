@@ -3,7 +3,9 @@ USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
 	$$p -c '$(USABLE)' 2>/dev/null && echo $$p && break; done)
 NEEDS_PYTHON := needs Python >= 3.11 with venv (Debian: apt install python3-venv); name one with PYTHON=/path/to/python3
-PYTEST_FLAGS ?= -n auto --maxprocesses 8
+# One worker more than there are cores: many tests wait for browsers, servers and killed processes.
+WORKERS := $(shell echo $$(( $$(nproc 2>/dev/null || echo 4) + 1 )))
+PYTEST_FLAGS ?= -n $(WORKERS) --maxprocesses 8
 # Exact versions of all packages. `make test CONSTRAINTS=` takes the newest instead.
 CONSTRAINTS ?= constraints.txt
 PIP_INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
