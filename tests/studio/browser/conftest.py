@@ -193,10 +193,11 @@ def screenshot(request: pytest.FixtureRequest) -> Save:
             page.evaluate("document.fonts.ready")
             path = directory / f"studio_{name}.png"
             if is_whole:  # and what sticks to the bottom of the window is there
+                before: Any = page.viewport_size
                 height = page.evaluate("document.documentElement.scrollHeight")
-                page.set_viewport_size({"width": DESKTOP["width"], "height": height})
+                page.set_viewport_size({"width": before["width"], "height": height})
             page.screenshot(path=path, animations="disabled", caret="hide", full_page=is_whole)
             if is_whole:
-                page.set_viewport_size(DESKTOP)
+                page.set_viewport_size(before)
 
     return save

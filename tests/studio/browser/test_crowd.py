@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.studio.browser.conftest import PHONE, Console, Open, Save
+from tests.studio.browser.every_look import fits_in_every_look
 from tests.studio.browser.playing import expect_fact
 from tests.studio.browser.readable import flaws
 from tests.studio.studio_process import Api, StudioProcess, running
@@ -96,7 +97,7 @@ def go_to_the_lobby(page: Page, screenshot: Save | None = None) -> None:
     def shot(name: str) -> None:
         assert flaws(page) == {}
         if screenshot is not None:
-            screenshot(page, f"crowd_{name}")
+            fits_in_every_look(page, screenshot, f"crowd_{name}")
 
     page.get_by_role("checkbox", name="I have read this").check()
     shot("consent")
@@ -106,6 +107,7 @@ def go_to_the_lobby(page: Page, screenshot: Save | None = None) -> None:
     shot("questions")
     page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="Instructions")).to_be_visible()
+    shot("instructions")
     page.get_by_role("button", name="I have read this").click()
     page.get_by_role("radio", name="When they differ").check()
     shot("check")
@@ -133,28 +135,25 @@ def test_c33_c34_c36_two_people_go_from_a_link_to_a_code(
     expect(waiting).to_contain_text("1 of 2 people is here")
     ann.reload()
     expect(waiting).to_contain_text("1 of 2 people is here")
-    screenshot(ann, "crowd_lobby")
+    fits_in_every_look(ann, screenshot, "crowd_lobby")
     go_to_the_lobby(bob)
     for page in (bob, ann):
         expect(page.get_by_role("region", name="Players")).to_contain_text("you", ignore_case=True)
         expect(page.get_by_role("region", name="How far you are")).to_contain_text(
             re.compile(r"Seconds played: 0\.[3-9]")
         )
-    assert flaws(ann) == {}
-    screenshot(ann, "crowd_play")
+    fits_in_every_look(ann, screenshot, "crowd_play")
     codes = {end(ann), end(bob)}
     assert len(codes) == 2
     expect(ann.get_by_role("region", name="Leaderboard")).to_contain_text("Rank")
-    assert flaws(ann) == {}
-    screenshot(ann, "crowd_end", is_whole=True)
+    fits_in_every_look(ann, screenshot, "crowd_end")
     link = ann.get_by_role("link", name="Finish")
     assert str(link.get_attribute("href")).startswith("https://app.prolific.com/submissions/complete?cc=")
     boss = open_page("#crowd", person=pennies.designer)
     expect(boss.get_by_role("region", name="Overview")).to_contain_text("2.00 USD")
     boss.get_by_role("button", name="Count", exact=True).click()
     expect(boss.get_by_role("button", name="These 2 are paid")).to_be_visible()
-    assert flaws(boss) == {}
-    screenshot(boss, "crowd_experimenter", is_whole=True)
+    fits_in_every_look(boss, screenshot, "crowd_experimenter")
 
 
 def test_c2_c28_the_experimenter_edits_the_crowd_and_draws_a_raffle(
@@ -177,8 +176,7 @@ def test_c2_c28_the_experimenter_edits_the_crowd_and_draws_a_raffle(
         text.fill(RAFFLE.replace("target = 20", "target = 0"))
         card.get_by_role("button", name="Save as version 2").click()
         expect(card.get_by_role("alert")).to_contain_text("tasks.cart.target: expected a whole number")
-        assert flaws(boss) == {}
-        screenshot(boss, "crowd_declaration", is_whole=True)
+        fits_in_every_look(boss, screenshot, "crowd_declaration")
         text.fill(RAFFLE.replace("target = 20", "target = 7"))
         card.get_by_role("button", name="Save as version 2").click()
         expect(card).to_contain_text("Version 2 runs")
@@ -191,8 +189,7 @@ def test_c2_c28_the_experimenter_edits_the_crowd_and_draws_a_raffle(
         raffle.get_by_role("button", name="Draw").click()
         boss.get_by_role("alertdialog").get_by_role("button", name="Draw").click()
         expect(raffle.get_by_role("heading", name="Raffle 1")).to_be_visible()
-        assert flaws(boss) == {}
-        screenshot(boss, "crowd_raffle", is_whole=True)
+        fits_in_every_look(boss, screenshot, "crowd_raffle")
         boss.get_by_role("button", name="Count", exact=True).click()
         boss.get_by_role("button", name="These 1 are paid").click()
         boss.get_by_role("button", name="Paid", exact=True).click()
