@@ -52,7 +52,7 @@ export function Declaration({ load }) {
     </div>
     <ul class="crowd-versions small">${[...found.versions].reverse().map(
       (each) => html`<li key=${each.number}><button class="text" disabled=${isBusy} onClick=${() => busy(() => open(each.number))}>Version ${each.number}</button>
-        ${each.by === null ? "from the file" : `by ${each.by}`}, ${date(new Date(each.saved_ns / 1e6).toISOString())}</li>`,
+        ${each.by === null ? " from the file" : ` by ${each.by}`}, ${date(new Date(each.saved_ns / 1e6).toISOString())}</li>`,
     )}</ul>
   </section>`;
 }

@@ -83,7 +83,7 @@ function Facts({ crowd }) {
 }
 
 function Tasks({ tasks }) {
-  return html`<table>
+  return html`<table class="crowd-tasks">
     <thead><tr><th>Task</th><th class="number">Under way</th><th class="number">Completed</th><th class="number">Wanted</th></tr></thead>
     <tbody>${tasks.map(
       (each) => html`<tr><th>${each.title}</th><td class="number">${each.active}</td><td class="number">${Number(each.completed.toFixed(2))}</td><td class="number">${each.target}</td></tr>`,
