@@ -87,7 +87,7 @@ def _report(episodes: int, rounds: int) -> str:
 
 
 def _fits(row: dict[str, Any]) -> bool:
-    return row["task"] == TASKS[3] and row["score"] >= 900 and row["time_played"] > 60
+    return bool(row["task"] == TASKS[3] and row["score"] >= 900 and row["time_played"] > 60)
 
 
 def _timed(work: Callable[[], list[dict[str, Any]]]) -> tuple[float, list[dict[str, Any]]]:
