@@ -20,6 +20,7 @@ export class Player extends EventTarget {
     super();
     this._isReady = isReady;
     this.started = -1; // the number of the episode that the person wants to begin
+    this._isNew = false; // the connection: no state came by it yet
     this.known = NOTHING_KNOWN;
     this.measure = new Measure();
     this.shown = { step: 0, total: 0, reward: 0, sequence: /** @type {number | null} */ (null) };
@@ -161,6 +162,11 @@ export class Player extends EventTarget {
       this._ahead.forget();
       if (this.isSeated) this.held.repeat();
       this._ahead.takeBack(); // what is held since then may make no step
+      this._isNew = true;
+    }
+    if (message.type === "state" && this._isNew) {
+      this._isNew = false;
+      if (this.isSeated && this.phase === "waiting" && this.started === message.episode) this.send("start"); // lost with the connection
     }
     if (message.type === "state" && message.phase !== "running") this.measure.forget();
     if (message.type === "state" && message.phase !== "running") this._ahead.stand(message.step);

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.studio.browser.conftest import PHONE, Console, Open, Save
-from tests.studio.browser.playing import Cable, recorded
+from tests.studio.browser.playing import Cable, expect_fact, recorded
 from tests.studio.browser.several_people import PONG, ZOMBIES, Game, lobby, state_of
 from tests.studio.studio_process import StudioProcess, running
 
@@ -100,3 +100,28 @@ def test_c33_c34_c36_c37_g27_people_and_programs_play_together(
     if game is PONG:
         assert all(score == (won, -won, won, -won) for score in scores for won in score[:1])
         assert any(map(any, scores))
+
+
+def test_g27_who_had_started_before_the_connection_was_lost_is_not_waited_for(
+    arcade: StudioProcess, open_page: Open, console: Console
+) -> None:
+    """The page repeats on the new connection that the person is ready, without a click."""
+    console.expect("already in CLOSING or CLOSED state")  # of the cable that is pulled
+    study = ZOMBIES.study(arcade.designer, 2, countdown_seconds=0.0)
+    cable = Cable()
+    persons = [arcade.person("participant", name) for name in ("ready", "slow")]
+    ready = open_page(lobby(study), person=persons[0], prepare=cable.lay)
+    slow = open_page(lobby(study), person=persons[1])
+    expect(ready.locator(".overlay")).to_have_count(0)
+    slow.get_by_role("button", name="End episode").click()
+    slow.get_by_role("dialog").get_by_role("button", name="Save").click()
+    ready.get_by_role("button", name="Start episode 2").click()
+    expect(ready.get_by_role("status", name="Waiting for the others")).to_be_visible()
+    cable.pull()
+    expect(state_of(slow, ZOMBIES.seats[0])).to_contain_text("lost connection")
+    cable.plug()
+    expect(state_of(slow, ZOMBIES.seats[0])).not_to_contain_text("lost connection")
+    slow.get_by_role("button", name="Start episode 2").click()
+    for page in (ready, slow):
+        expect(page.locator(".overlay")).to_have_count(0)
+        expect_fact(page, "Episode", "2")
