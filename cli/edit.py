@@ -71,6 +71,8 @@ def filter_command(dataset: str, destination: str, *, where: str, as_json: bool)
     """  # noqa: D301  the backspace disables wrapping
     with usage_errors(), progress_bar("filtering", hidden=as_json) as progress:
         report = filter(dataset, destination, where, progress=progress)
+    if not report.episodes:
+        click.echo(f"Warning: no episode meets the condition {where}; {destination} has none.", err=True)
     _print_reports([report], as_json=as_json)
 
 

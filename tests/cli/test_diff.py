@@ -34,14 +34,14 @@ def test_equal_datasets_exit_with_0(tmp_path: Path) -> None:
     """One line describes what was compared, and how."""
     code, output = _run(record(tmp_path / "a"), record(tmp_path / "b"))
     assert code == 0
-    assert "equal; 3 episodes compared by order, 3 by digest alone" in " ".join(output.split())
+    assert "equal; 3 episodes matched by order, 3 equal by content digest" in " ".join(output.split())
 
 
 def test_different_datasets_exit_with_1_and_say_where(tmp_path: Path) -> None:
     """Field, place, both values, and by how much."""
     code, output = _run(*_changed(tmp_path))
     assert code == 1
-    for part in ("reward", "episode 1, step 4", "1.0", "3.5", "2.5", "different (1 of the episodes compared)"):
+    for part in ("reward", "episode 1, step 4", "1.0", "3.5", "2.5", "different (1 of the episodes matched)"):
         assert part in " ".join(output.split())
 
 

@@ -36,6 +36,13 @@ def test_filter_says_how_many_are_left(tmp_path: Path) -> None:
     assert "3 episodes left out" in result.output
 
 
+def test_filter_warns_where_no_episode_is_left(tmp_path: Path) -> None:
+    """There is a dataset, and scripts that read reports go on."""
+    result = run("filter", record(tmp_path / "d"), tmp_path / "copy", "--where", "length > 600", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["episodes"]) == (0, 0)
+    assert "no episode meets the condition length > 600" in result.stderr
+
+
 @pytest.mark.parametrize(("where", "code"), [("length >", 2), ("open('x')", 2), ("skore > 1", 1), ("end > 1", 1)])
 def test_condition_that_cannot_be_read_or_decided_is_a_short_error(tmp_path: Path, where: str, code: int) -> None:
     """A usage error if it is no condition; nothing is made."""
