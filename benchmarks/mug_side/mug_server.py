@@ -1,26 +1,26 @@
 """A server of Multi-User Gymnasium: `python mug_server.py PORT MODE`, in an environment that has it.
 
-It plays `lamp.py`. MODE is "server" (steps on the server), "page" (steps in the page), "pair" (two pages, each with
-its own copy, connected to each other) or "lobby" (nobody is ever matched). What MUG writes goes below the working
-directory.
+It plays `lamp.py`. MODE is "server" (steps on the server), "page" (steps in the page), "brief" and "short" (likewise,
+with an episode of ten seconds), "pair" (two pages, each with its own copy, connected to each other) or "lobby" (nobody
+is ever matched). What MUG writes goes below the working directory.
 """
 
 import eventlet
 
 eventlet.monkey_patch()
 
-import random
 import sys
 from pathlib import Path
 from typing import Any
 
+import lamp
 from mug.configurations import configuration_constants, experiment_config
 from mug.scenes import gym_scene, stager, static_scene
 from mug.server import app
 from mug.server.matchmaker import Matchmaker
 
 FPS = 30
-STEPS = {"server": 1_000_000, "page": 1_000_000, "pair": 450, "lobby": 1_000_000, "short": 300}
+STEPS = {"brief": 300, "short": 300, "pair": 300}
 HUMAN = configuration_constants.PolicyTypes.Human
 SOURCE = (Path(__file__).parent / "lamp.py").read_text(encoding="utf-8")
 PACKAGES = ["gymnasium", "multi-user-gymnasium==0.1.3"]
@@ -45,7 +45,7 @@ def scene(mode: str) -> Any:
             default_action=0,
             action_mapping={"ArrowLeft": 1, "ArrowRight": 2},
             num_episodes=1,
-            max_steps=STEPS[mode],
+            max_steps=STEPS.get(mode, 1_000_000),
             input_mode=configuration_constants.InputModes.PressedKeys,
         )
         .content(scene_header="Lamp", scene_body="Ready?")
@@ -55,10 +55,8 @@ def scene(mode: str) -> Any:
 
 
 def _where(made: Any, mode: str) -> Any:
-    if mode in {"server", "lobby"}:
-        from lamp import Lamp
-
-        made = made.environment(env_creator=Lamp, env_config={"render_mode": "mug"})
+    if mode in {"server", "brief", "lobby"}:
+        made = made.environment(env_creator=lamp.Lamp, env_config={"render_mode": "mug"})
         matchmaker = {"matchmaker": Nobody()} if mode == "lobby" else {}
         return made.multiplayer(mode="server_authoritative", **matchmaker)
     name = "Lamps" if mode == "pair" else "Lamp"
@@ -69,7 +67,6 @@ def _where(made: Any, mode: str) -> Any:
 
 def serve(port: int, mode: str) -> None:
     """Serves until the process is ended."""
-    random.seed(1)
     start = static_scene.StartScene().scene(scene_id="start", experiment_config={}).display("Welcome", "A lamp.")
     end = static_scene.EndScene().scene(scene_id="end").display("Thanks", "Done.")
     config = (
