@@ -1,0 +1,1 @@
+"""What Multi-User Gymnasium and the studio play, and how both are measured."""
