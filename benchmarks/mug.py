@@ -10,6 +10,7 @@ needs npm, and Chromium has to be installed.
 """
 
 import argparse
+import logging
 import os
 import platform
 import sys
@@ -50,6 +51,7 @@ def main() -> None:
     parser.add_argument("--workdir", type=Path, default=cache, help=f"for MUG and what its page loads; {cache}")
     parser.add_argument("--page", type=Path, help="also put the report into this page, docs/crowds.md")
     arguments = parser.parse_args()
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # links that are cut at the end are no news
     folder = arguments.workdir.expanduser()
     python = python_of(MUG, folder / "venvs")
     libraries = vendor.fetch(folder / "mug-page", python)

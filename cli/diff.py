@@ -70,7 +70,8 @@ def _print(report: Report) -> None:
         show(f"layer {layer.name}: {layer.only_a:,} annotations only in A, {layer.only_b:,} only in B")
     if report.reordered:
         show(f"in another order in B: {count_text(report.reordered, 'episode')}")
-    compared = f"{count_text(report.pairs, 'episode')} matched by {report.match}, {report.by_digest:,} equal by content digest"
+    pairs = count_text(report.pairs, "episode")
+    compared = f"{pairs} matched by {report.match}, {report.by_digest:,} equal by content digest"
     verdict = "equal" if report.equal else f"different ({report.differing:,} of the episodes matched)"
     show(f"{report.a} and {report.b}: {verdict}; {compared}")
 

@@ -5,6 +5,8 @@ with an episode of ten seconds), "pair" (two pages, each with its own copy, conn
 is ever matched). What MUG writes goes below the working directory.
 """
 
+# ruff: noqa: E402  eventlet patches modules that the others import
+
 import eventlet
 
 eventlet.monkey_patch()
