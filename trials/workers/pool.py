@@ -95,6 +95,9 @@ class WorkerPool(AsyncClosing):
     def _least_loaded(self, placement: Placement | None = None) -> "_Worker":
         placement = placement if self._backend.has_places else None
         self._workers = [worker for worker in self._workers if worker.is_alive]
+        idle = next((each for each in self._workers if each.is_idle and each.placement == placement), None)
+        if idle is not None:
+            return idle  # to start another process takes a second of a core
         if len(self._workers) >= self._most:
             self._end_of_another_place(placement)
         if len(self._workers) < self._most:

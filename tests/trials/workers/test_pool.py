@@ -235,6 +235,25 @@ def test_environments_are_spread_over_processes_and_limited() -> None:
     run(play)
 
 
+def test_an_environment_goes_to_an_idle_process_before_another_one_starts(tmp_path: Path) -> None:
+    """After an environment that was closed, and after one that raised an error."""
+
+    async def play() -> None:
+        async with WorkerPool(3) as pool:
+            closed = await pool.open(requests.Open(corridor(), None))
+            (process,) = pool.processes
+            await closed.close()
+            failing = await pool.open(requests.Open(corridor("crash"), str(tmp_path)))
+            await failing.request(requests.Reset(LOOK, seed=0))
+            await failing.request(*step(1))
+            with pytest.raises(EnvironmentLostError):
+                await failing.request(*step(1))
+            await pool.open(requests.Open(corridor(), None))
+            assert [*pool.processes] == [process]
+
+    run(play)
+
+
 def test_what_cannot_be_made_says_why() -> None:
     async def play() -> None:
         async with WorkerPool(1) as pool:
