@@ -131,6 +131,10 @@ class Lamps:
         """Nothing."""
 
 
+parallel_env = Lamps
+"""PettingZoo's name for what makes an environment, by which the studio finds it."""
+
+
 def _each(value: Any) -> dict[str, Any]:
     return dict.fromkeys(AGENTS, value)
 

@@ -37,7 +37,7 @@ CONTROLS: Final = {"actions": [*KEYS, {"name": "right", "keys": ["ArrowRight"]}]
 SEATS: Final = [{"name": name, "is_human": True, "controls": CONTROLS} for name in ("first", "second")]
 LAMPS: Final[dict[str, Any]] = {
     "name": "Lamps",
-    "environment": "mug_side.lamp:Lamps",
+    "environment": "mug_side.lamp:parallel_env",
     "interface": "pettingzoo",
     "fps": FPS,
     "seats": SEATS,
