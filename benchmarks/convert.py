@@ -39,7 +39,7 @@ class Peer:
 
     Attributes:
       title: for the table.
-      way: what the player is told to do.
+      way: the command of the player.
     """
 
     title: str
@@ -83,7 +83,7 @@ class Way:
 
     Attributes:
       name: for the table.
-      way: what the player is told to do.
+      way: the command of the player.
       files: that are read, a folder or file of the input.
       options: for the player.
       share: it gets the steps of the input divided by this, if they are vectors.

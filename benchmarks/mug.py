@@ -59,9 +59,9 @@ def main() -> None:
     rounds = 1 if arguments.quick else arguments.rounds
     for number in range(rounds):
         _round(number, arguments.only, python, libraries, found)
-    report = "\n".join([*_machine(rounds, before), *reports.lines(found, WAITING)])
-    if arguments.page is not None:
-        page.insert(report, arguments.page, BEGIN, END)
+        report = "\n".join([*_machine(number + 1, before), *reports.lines(found, WAITING)])
+        if arguments.page is not None:  # after each round: the next one may fail
+            page.insert(report, arguments.page, BEGIN, END)
     print(report)
 
 

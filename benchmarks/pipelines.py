@@ -112,8 +112,8 @@ def _about(results: Results, loads: list[float], rounds: int) -> dict[str, Any]:
 
 
 def _report(about: dict[str, Any], played: list[Contest], results: Results, missing: dict[str, str]) -> str:
-    said = {key: ";\n  ".join(item) if isinstance(item, list) else item for key, item in about.items()}
-    parts = [f"- {key}: {item}" for key, item in said.items()]
+    words = {key: ";\n  ".join(item) if isinstance(item, list) else item for key, item in about.items()}
+    parts = [f"- {key}: {item}" for key, item in words.items()]
     parts += ["", *goals.promises(results, played)]
     if any(contest.row == "transitions" for contest in played):
         parts += ["", MIXING]

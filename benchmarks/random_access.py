@@ -59,7 +59,7 @@ class Contest:
     Attributes:
       title: for the table.
       given: the input.
-      work: what the player is told to do.
+      work: the command of the player.
       systems: ours first.
       goals: by name of a peer, at least how many times its speed by CPU time, and by wall clock, is the goal.
     """

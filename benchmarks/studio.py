@@ -63,7 +63,7 @@ class Results:
       overheads: of steps, by title.
       latencies: of keys, in frames.
       held: by number of sessions.
-      waiting: memory for each socket in KiB, and milliseconds until all were told.
+      waiting: memory for each socket in KiB, and milliseconds until all got the start.
       choked: by bytes a second.
       loads: load averages, before and after.
     """
@@ -229,8 +229,8 @@ def _overheads(results: Results) -> list[str]:
 
 
 def _sessions(results: Results) -> list[str]:
-    told = f"{SOCKETS:,} waiting sockets: {results.waiting[1]:.0f} ms until the last was told that the game began."
-    return [*_session_table(results.held), "", told]
+    reached = f"{SOCKETS:,} waiting sockets: {results.waiting[1]:.0f} ms until the last got the start of its game."
+    return [*_session_table(results.held), "", reached]
 
 
 def _session_table(held: list[Held]) -> list[str]:

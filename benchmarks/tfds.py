@@ -47,7 +47,7 @@ class Way:
     Attributes:
       work: what all that are compared with each other do.
       name: for the tables.
-      stream: what the player is told.
+      stream: the argument of the player.
       files: that are read, a folder of the input.
     """
 

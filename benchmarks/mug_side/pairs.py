@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from playwright.sync_api import Browser, Page
+from playwright.sync_api import TimeoutError as LateError
 
 import rlds_kit
 from mug_side import pages, vendor
@@ -55,11 +56,13 @@ class Pair:
       steps: that were compared.
       differing: steps of which what one person's side says differs from the other's, or from the record.
       own: milliseconds from each key to the picture in which the person's own lamp has moved.
+      is_over: whether it ended within 90 seconds; if not, there is no record of it.
     """
 
     steps: int
     differing: int
     own: list[float]
+    is_over: bool = True
 
 
 def mug_pair(browser: Browser, python: Path, libraries: Path, quality: Quality, seed: int) -> Pair:
@@ -79,14 +82,23 @@ def mug_pair(browser: Browser, python: Path, libraries: Path, quality: Quality, 
             for page in entered:
                 page.wait_for_function("() => window._phaserScene?.objectMap.has('first')", timeout=pages.WAIT_MS)
             own = _play(entered, [_MUG_OWN, _MUG_OWN])
-            for page in entered:
-                page.wait_for_function("() => window.game.state === 'done'", timeout=pages.WAIT_MS)
+            is_over = all(map(_ends, entered))
             entered[0].wait_for_timeout(4000)
             for page in entered:
                 page.context.close()
             if relay.passed < PRESSES:
                 raise RuntimeError("the pages did not find each other through the relay")
+        if not is_over:
+            return Pair(0, 0, own, is_over=False)
         return Pair(*_compared(sorted(server.directory.glob("data/lamp/lamp/*_ep0.csv"))), own)
+
+
+def _ends(page: Page) -> bool:
+    try:
+        page.wait_for_function("() => window.game.state === 'done'", timeout=pages.WAIT_MS)
+    except LateError:
+        return False
+    return True
 
 
 def _compared(files: Sequence[Path]) -> tuple[int, int]:

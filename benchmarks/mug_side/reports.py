@@ -75,13 +75,14 @@ def _delays(found: Found) -> Iterator[str]:
 
 
 def _pairs(found: Found) -> Iterator[str]:
-    head = ["two players", "link", "episodes", "steps that differ", "own key to picture, ms: median", "p95"]
+    head = ["two players", "link", "episodes that ended", "steps that differ", "own key to picture, ms: median", "p95"]
     cells = []
     for (name, link), rounds in found.pairs.items():
         steps, wrong = sum(each.steps for each in rounds), sum(each.differing for each in rounds)
         with_wrong = sum(each.differing > 0 for each in rounds)
-        told = f"{wrong:,} of {steps:,}, in {with_wrong} episodes" if wrong else f"0 of {steps:,}"
-        cells.append([name, link, f"{len(rounds)}", told, *_milliseconds([each.own for each in rounds])])
+        reported = f"{wrong:,} of {steps:,}, in {with_wrong} episodes" if wrong else f"0 of {steps:,}"
+        ended = f"{sum(each.is_over for each in rounds)} of {len(rounds)}"
+        cells.append([name, link, ended, reported, *_milliseconds([each.own for each in rounds])])
     yield from _table(head, *cells)
 
 

@@ -24,7 +24,7 @@ class System:
     Attributes:
       name: for the tables.
       player: its script.
-      stream: what the player is told.
+      stream: the argument of the player.
       files: that it reads, a folder of the input.
       peer: whose virtual environment it runs in; None: in this one.
     """
@@ -88,13 +88,13 @@ H5PY_WINDOWS: Final = System("h5py on Minari's file", "play_minari.py", "h5py", 
 
 def tfds(encoding: str, variant: str) -> System:
     """TFDS and rlds on tfrecord files: "tutorial", "best", "shuffled" or "shuffled whole"."""
-    said = {
+    words = {
         "tutorial": "tutorial idiom",
         "best": "best ordering",
         "shuffled": "best + shuffle(10,000)",
         "shuffled whole": "best + shuffle(all)",
     }
-    name = f"TFDS {_NAMES[encoding]} + rlds, {said[variant]}"
+    name = f"TFDS {_NAMES[encoding]} + rlds, {words[variant]}"
     return System(name, "play_tfds.py", f"{encoding} {variant}", f"tfrecord-{encoding}")
 
 

@@ -25,7 +25,7 @@ class System:
     Attributes:
       name: for the table.
       peer: None for rlds_kit.
-      variant: what its player is told.
+      variant: the argument of its player.
     """
 
     name: str

@@ -19,7 +19,7 @@ class Trace:
       action: `[n]` or `[n, size]`, what led to each row; zeros where `first`.
       reward: `[n]` float64, 0 where `first`.
       first, terminated, truncated: `[n]` bool.
-      infos: what the environment said beside it, a dict for each row.
+      infos: what the environment returned beside it, a dict for each row.
       actions: how many actions there are; None where they are vectors in [-1, 1].
     """
 

@@ -138,10 +138,10 @@ async def _wait(
     async with socket:
         await socket.send(json.dumps(wait))
         async for text in socket:
-            said = json.loads(text)
-            if said["type"] != "queue":
-                raise RuntimeError(f"expected to wait, got {said}")
-            if said["waiting"] == people:
+            message = json.loads(text)
+            if message["type"] != "queue":
+                raise RuntimeError(f"expected to wait, got {message}")
+            if message["waiting"] == people:
                 break
         await all_know.wait()
         await over.wait()

@@ -76,7 +76,7 @@ SEAT: Final = "player"
 
 
 def serve(directory: Path) -> None:
-    """Serves until the process is told to end."""
+    """Serves until the process gets a signal to end."""
     listening = sockets.create_server(("127.0.0.1", 0))
 
     @contextlib.asynccontextmanager

@@ -25,7 +25,7 @@ class Window:
       connection: to the server.
       bytes_per_second: of the link; None: as fast as it goes.
       frames: headers, and when each came, in nanoseconds of the clock that the server uses too.
-      phases: of the episode, as they were told.
+      phases: of the episode, as the server sent them.
       news: set whenever something comes.
     """
 
@@ -44,8 +44,8 @@ class Window:
         with contextlib.suppress(ConnectionClosed):
             async for data in self.connection:
                 if isinstance(data, str):
-                    said = json.loads(data)
-                    self.phases += [said["phase"]] if said["type"] == "state" else []
+                    message = json.loads(data)
+                    self.phases += [message["phase"]] if message["type"] == "state" else []
                 else:
                     if self.bytes_per_second is not None:
                         await asyncio.sleep(len(data) / self.bytes_per_second)
@@ -75,7 +75,7 @@ class Window:
 
 @asynccontextmanager
 async def entered(url: str, token: str, bytes_per_second: float | None = None) -> AsyncIterator[Window]:
-    """A window that said hello."""
+    """A window that has sent its hello."""
     async with connect(url, compression=None, max_size=None, open_timeout=60, close_timeout=1) as connection:
         window = Window(connection, bytes_per_second)
         reading = asyncio.create_task(window.read())
