@@ -1,6 +1,6 @@
 """Measures Multi-User Gymnasium (MUG) and the studio side by side, in turn, on this machine.
 
-    python benchmarks/mug.py            all of it, five rounds: about 25 minutes
+    python benchmarks/mug.py            all of it, five rounds: about 30 minutes
     python benchmarks/mug.py --quick    one round
     python benchmarks/mug.py --only delays loads waiting records pairs
 

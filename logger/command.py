@@ -1,11 +1,12 @@
 """`rlds-kit record`: plays a Gymnasium environment and records it."""
 
 import ast
+import contextlib
 import importlib
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -213,8 +214,19 @@ def make(env_id: str, kwargs: dict[str, Any], max_steps: int | None) -> gymnasiu
             raise click.ClickException(f"{env_id} needs ale-py: {how_to_install('atari')}") from error
     try:
         return gymnasium.make(env_id, max_episode_steps=max_steps, **kwargs)
+    except gymnasium.error.UnregisteredEnv as error:
+        if "/" in env_id or f"ALE/{env_id}" not in _games():
+            raise
+        raise click.ClickException(f"expected an id that Gymnasium knows, got {env_id!r}; use ALE/{env_id}") from error
     except (TypeError, ValueError, AttributeError) as error:  # of the environment's own constructor
         raise click.ClickException(f"{env_id} cannot be made with {kwargs}: {error}") from error
+
+
+def _games() -> Collection[str]:
+    """The ids of Atari's games; none if ale-py is not installed."""
+    with contextlib.suppress(ImportError):
+        gymnasium.register_envs(importlib.import_module("ale_py"))
+    return gymnasium.registry
 
 
 def load_policy(name: str) -> Policy:

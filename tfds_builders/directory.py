@@ -249,7 +249,7 @@ def _opened(place: Place) -> Dataset:
 
 def _about(dataset: Dataset) -> dict[str, Any]:
     """The content of dataset.json under TFDS's names."""
-    said = dataset.description
+    description = dataset.description
     keys = {
         "name": "name",
         "description": "description",
@@ -257,7 +257,7 @@ def _about(dataset: Dataset) -> dict[str, Any]:
         "license": "licence",
         "homepage": "homepage",
     }
-    return {key: str(said[own]) for key, own in keys.items() if said.get(own)}
+    return {key: str(description[own]) for key, own in keys.items() if description.get(own)}
 
 
 def _tfds_name(name: str) -> str:

@@ -64,8 +64,8 @@ class EpisodeTable:
         nests = without_tuples(arrays.nests)
         # A step must have a field, even if steps are not selected.
         own = tuple(name for name in (*FLAGS, OBSERVATION_VALID) if name in steps) if steps else FLAGS
-        kept = {name: _kept(nests[name], steps[name]) for name in nests if name in steps}
-        return Chosen(arrays.regrouped(kept, own), features)
+        selected = {name: _selected(nests[name], steps[name]) for name in nests if name in steps}
+        return Chosen(arrays.regrouped(selected, own), features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +129,8 @@ def _narrowed(spec: specs.Spec, feature: Any) -> specs.Spec:
     return specs.Dict({key: _narrowed(item, feature[key]) for key, item in spec.fields.items() if key in feature})
 
 
-def _kept(nest: Any, feature: Any) -> Any:
-    return {key: _kept(nest[key], feature[key]) for key in feature} if isinstance(nest, dict) else nest
+def _selected(nest: Any, feature: Any) -> Any:
+    return {key: _selected(nest[key], feature[key]) for key in feature} if isinstance(nest, dict) else nest
 
 
 def joined(sources: Sequence[Source]) -> Source:

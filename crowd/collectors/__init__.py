@@ -1,4 +1,4 @@
-"""Collectors: what is counted of somebody's play, by the same code live and of recordings."""
+"""Collectors: what is counted of a participant's play, by the same code live and of recordings."""
 
 from rlds_kit.crowd.collectors.aliens import Alien, Formation
 from rlds_kit.crowd.collectors.collector import Collector, Count

@@ -92,7 +92,7 @@ def _gone(before: Bitmap, after: Bitmap) -> tuple[Alien, ...]:
 
 
 def own_hits(hits: tuple[Alien, ...], reward: float) -> tuple[Alien, ...]:
-    """The hits that somebody's reward is for: all that it pays for, or all where it does not tell them apart.
+    """The hits that a participant's reward is for: all that it pays for, or all where it does not tell them apart.
 
     In a game of two a reward of 0 is for none.
 

@@ -1,4 +1,4 @@
-"""Collectors: what is counted of somebody's play, step by step, live and of recordings."""
+"""Collectors: what is counted of a participant's play, step by step, live and of recordings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

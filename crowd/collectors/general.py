@@ -66,7 +66,7 @@ def is_idle(action: Any) -> bool:
 
 
 def active_time(key_seconds: float = 30, reward_seconds: float = 60, *, name: str = "active_time") -> Collector:
-    """Seconds in which somebody did something: an action and a reward were not long ago.
+    """Seconds in which a participant did something: an action and a reward were not long ago.
 
     Args:
       key_seconds: since the last action that does something.

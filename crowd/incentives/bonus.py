@@ -1,4 +1,4 @@
-"""Bonuses that grow with what somebody does."""
+"""Bonuses that grow with what a participant does."""
 
 import enum
 import math

@@ -24,7 +24,7 @@ COLUMNS: Final = ("participant", "assignment", "treatment", "base", "bonus", "ra
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """An assignment that somebody finished.
+    """An assignment that a participant finished.
 
     Attributes:
       assignment: its id.

@@ -1,7 +1,7 @@
 """A raffle that anybody can draw again: its numbers follow from the tickets and a phrase, by SHA-256.
 
-The hash of the tickets is published before the phrase is known, so that nobody can choose tickets for a phrase. The
-phrase should be one that nobody can choose for tickets, either, such as tomorrow's numbers of a public lottery.
+The hash of the tickets is published before the phrase is known, so that tickets cannot be chosen to fit a phrase. The
+phrase should be one that cannot be chosen to fit tickets either, such as tomorrow's numbers of a public lottery.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ def draw_published(tickets: Mapping[str, int], prizes: int, phrase: str) -> tupl
 
     Args:
       tickets: of each assignment.
-      prizes: how many; nobody gets two.
+      prizes: how many; at most one each.
       phrase: that was published.
 
     >>> draw_published({"ada": 1, "bob": 0}, 3, "26 11 3 40")

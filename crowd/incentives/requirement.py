@@ -1,4 +1,4 @@
-"""What somebody has to do for a task to be complete."""
+"""What a participant has to do for a task to be complete."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What somebody was promised when their game began: a task that is changed later changes nothing of it."""
+"""What a participant was promised when their game began: a task that is changed later changes nothing of it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -45,7 +45,7 @@ class Treatment:
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """What somebody gets for a session.
+    """What a participant gets for a session.
 
     Attributes:
       completion: how much of the requirements is met, from 0 to 1.
@@ -66,7 +66,7 @@ class Reward:
 
 
 def reward(treatment: Treatment, values: Mapping[str, float]) -> Reward:
-    """What a session's values give. While somebody plays, this is the live estimate once requirements are met.
+    """What a session's values give. While a participant plays, this is the live estimate once requirements are met.
 
     >>> reward(presets(200, 50, "inside_out")["none"], {"time_played": 300.0})
     Reward(completion=1.0, base_cents=200, bonus_cents=0, tickets=0)

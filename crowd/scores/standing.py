@@ -1,4 +1,4 @@
-"""Where somebody stands among all: total, best, rank, percentile and histogram of one collector."""
+"""Where a participant stands among all: total, best, rank, percentile and histogram of one collector."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ BINS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where somebody stands.
+    """Where a participant stands.
 
     Attributes:
       total: of their episodes.
@@ -32,7 +32,7 @@ class Standing:
 
 
 def standing(episodes: Sequence[float], others: Sequence[float]) -> Standing:
-    """Where somebody stands.
+    """Where a participant stands.
 
     Args:
       episodes: values of their episodes, at least one.

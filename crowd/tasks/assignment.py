@@ -1,4 +1,4 @@
-"""Which task, game and seat somebody gets."""
+"""Which task, game and seat a participant gets."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ Draw = Callable[[int], int]
 
 
 def assign(crowd: Crowd, book: Book, person: Person, game: str, draw: Draw, chosen: str | None = None) -> Place | None:
-    """The place of somebody who has none.
+    """The place of a participant who has none.
 
     First a game of the group that waits for people, the one that waited longest. Else by the group's mode: the first
     task that has less than its target, or the one with the fewest assignments, where equal ones are drawn. Tasks that

@@ -59,7 +59,7 @@ class Book:
         """Adds a row, or puts it in the place of that person's previous one.
 
         Raises:
-          ValueError: somebody else has the seat; nothing has changed.
+          ValueError: another participant has the seat; nothing has changed.
         """
         self._require_seat(person)
         before = self._people.get(person.id)

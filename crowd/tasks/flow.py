@@ -18,7 +18,7 @@ CHECKED: Final = "The questions about the instructions were not answered correct
 
 
 class RefusedError(ValueError):
-    """What somebody sent is not possible where they are; nothing has changed.
+    """What a participant sent is not possible where they are; nothing has changed.
 
     >>> raise RefusedError("the consent: expected first")
     Traceback (most recent call last):
@@ -27,7 +27,7 @@ class RefusedError(ValueError):
 
 
 def arrive(crowd: Crowd, book: Book, source: Source, group: str, key: str, person: str, now: float) -> Person:
-    """The row of somebody who opens the link: their earlier one, if they are not done, else a new one.
+    """The row of a participant who opens the link: their earlier one, if they are not done, else a new one.
 
     Args:
       crowd: the tasks.
@@ -40,7 +40,7 @@ def arrive(crowd: Crowd, book: Book, source: Source, group: str, key: str, perso
 
     Raises:
       RefusedError: there is no such group; they took part before and may not again; or they are new, and the crowd is
-        not open, takes nobody from there, or they only look at a preview. Test users may begin at any time.
+        not open, admits no participants of that source, or this is only a preview. Test users may begin at any time.
     """
     if group not in crowd.groups:
         raise RefusedError(f"the link: expected one of the groups {', '.join(crowd.groups)}, got {group!r}")
@@ -60,7 +60,7 @@ def arrive(crowd: Crowd, book: Book, source: Source, group: str, key: str, perso
 
 
 def _require_open(crowd: Crowd, source: Source, now: float) -> None:
-    """Whether somebody new may begin.
+    """Whether a new participant may begin.
 
     Raises:
       RefusedError: they may not.
@@ -201,8 +201,8 @@ def drop(person: Person, now: float) -> Person:
 def come_back(crowd: Crowd, book: Book, person: Person, now: float) -> Person:
     """They come back to where they were.
 
-    To the game only within the grace time: later they go on with what they did so far. To the lobby if somebody else
-    has their seat, or the game began without them.
+    To the game only within the grace time: later they go on with what they did so far. To the lobby if their seat is
+    taken, or the game began without them.
 
     Raises:
       RefusedError: they did not leave.
@@ -219,7 +219,7 @@ def come_back(crowd: Crowd, book: Book, person: Person, now: float) -> Person:
 
 
 def _is_free(book: Book, person: Person) -> bool:
-    """Whether a seat is there for somebody who left it: in a lobby only while the others still wait."""
+    """Whether a seat is there for a participant who left it: in a lobby only while the others still wait."""
     own = person.place
     players = () if own is None else book.players(own.game)
     is_taken = any(each.place is not None and each.place == own for each in players)

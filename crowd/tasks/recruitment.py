@@ -28,7 +28,7 @@ class RecruitmentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where somebody came from.
+    """Where a participant came from.
 
     Attributes:
       kind: one of `SOURCES`.
@@ -57,7 +57,7 @@ class Source:
 
 
 def source_of(parameters: Mapping[str, str], allowed: tuple[str, ...] = SOURCES) -> Source:
-    """Where somebody came from, by the parameters of their link.
+    """Where a participant came from, by the parameters of their link.
 
     Prolific and Mechanical Turk are recognised by what they append; others by `f`.
 

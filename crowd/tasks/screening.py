@@ -25,7 +25,7 @@ class Device:
 
 
 class Link(enum.Enum):
-    """How the link of somebody who plays is.
+    """How the link of a participant who plays is.
 
     >>> Link.TOO_SLOW.value
     'too slow'

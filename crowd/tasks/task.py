@@ -124,7 +124,7 @@ class Crowd:
       attempts: at least 1.
       screening: of devices and links.
       over_recruit: of the targets, how many more may be under way, for those who drop out.
-      grace_seconds: in which somebody who left may come back.
+      grace_seconds: in which a participant who left may come back.
       completion_code: of the platform, as Prolific's; empty: everybody gets one of their own.
       opens, closes: None: always open.
       currency: of payments.
@@ -151,7 +151,7 @@ class Crowd:
 
     @property
     def consent_hash(self) -> str:
-        """SHA-256 of the consent text, hexadecimal: what exactly somebody accepted.
+        """SHA-256 of the consent text, hexadecimal: what exactly a participant accepted.
 
         >>> Crowd("c", {}, {}, consent="I agree.").consent_hash[:8]
         '826ff0da'

@@ -80,14 +80,14 @@ def block_map(source: Source) -> BlockMap | None:
         places[name] = _joined([getattr(table, field) for table in entries.tables])[number]
     places["episode_id"] = entries.ids()[episode]
     is_tiled = _tiled(places, episode, within, rows)
-    kept = is_tiled[episode]
+    selected = is_tiled[episode]
     return BlockMap(
         source,
-        places[kept],
-        episode[kept],
-        tables[episode][kept],
-        source.bases[episode][kept],
-        rows[episode][kept],
+        places[selected],
+        episode[selected],
+        tables[episode][selected],
+        source.bases[episode][selected],
+        rows[episode][selected],
         is_tiled,
     )
 

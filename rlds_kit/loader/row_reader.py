@@ -69,17 +69,17 @@ class _Leaf:
       wanted: its columns.
       numbers: `[located.NUMBERS, blocks]` int64.
       kind: `[blocks]` uint8.
-      checked: `[blocks]` bool, whether the checksum of plain rows was compared, or the rows are in `kept`.
-      kept: `[steps, *shape]`, the cache of decoded values of all steps that were read; None for large leaves.
+      checked: `[blocks]` bool, whether the checksum of plain rows was compared, or the rows are in `cached`.
+      cached: `[steps, *shape]`, the cache of decoded values of all steps that were read; None for large leaves.
     """
 
-    def __init__(self, index: int, wanted: Wanted, blocks: int, kept_steps: int | None) -> None:
+    def __init__(self, index: int, wanted: Wanted, blocks: int, cached_steps: int | None) -> None:
         self.index, self.wanted = index, wanted
         self.numbers = np.zeros((located.NUMBERS, blocks), np.int64)  # memory is only taken for what is written
         self.kind = np.zeros(blocks, np.uint8)
         self.checked = np.zeros(blocks, np.bool_)
         # Memory is only taken for what is written.
-        self.kept = None if kept_steps is None else np.zeros((kept_steps, *wanted.shape), wanted.dtype)
+        self.cached = None if cached_steps is None else np.zeros((cached_steps, *wanted.shape), wanted.dtype)
 
     def learn(self, blocks: np.ndarray, numbers: np.ndarray) -> None:
         """Adds what was found of some blocks, `[n, located.NUMBERS]`."""
@@ -182,7 +182,7 @@ class RowReader:
             if (each.kind[chosen] == _OTHER).any():
                 return False
             coded = chosen[each.kind[chosen] == _CODED]
-            if len(coded) and each.kept is None:
+            if len(coded) and each.cached is None:
                 expected += float(each.sizes(coded).sum()) / len(chosen) * len(self._blocks)
         return expected <= self._limit * (1 - 1 / _KEPT_SHARE)
 
@@ -234,8 +234,8 @@ class RowReader:
         if not defined.all():
             values[~defined] = 0
         kind = np.where(defined, known.kind[block], _ABSENT)
-        plain = self._take_kept if known.kept is not None else self._take_plain
-        coded = self._take_kept if known.kept is not None else self._take_coded
+        plain = self._take_cached if known.cached is not None else self._take_plain
+        coded = self._take_cached if known.cached is not None else self._take_coded
         for number, read in ((_PLAIN, plain), (_CODED, coded)):
             index = np.flatnonzero(kind == number)
             if len(index):
@@ -292,14 +292,14 @@ class RowReader:
                 raise NotFoundError  # it raises the error
         known.checked[fresh] = True
 
-    def _take_kept(
+    def _take_cached(
         self, known: _Leaf, block: np.ndarray, row: np.ndarray, index: np.ndarray, values: np.ndarray
     ) -> None:
         """Copies rows of a small leaf, all decoded values of which are cached."""
-        blocks, kept = self._required(), known.kept
-        if kept is None:
+        blocks, cached = self._required(), known.cached
+        if cached is None:
             raise NotFoundError
-        rows: Rows = kept.reshape(len(kept), -1).view(np.uint8)
+        rows: Rows = cached.reshape(len(cached), -1).view(np.uint8)
         for number in np.unique(block[~known.checked[block]]).tolist():
             stored = known.wanted.layout(known.numbers[:, number])
             base, end = int(blocks.base[number]), min(stored.end_row, int(blocks.rows[number]))
@@ -308,7 +308,7 @@ class RowReader:
             self._decode_into(known, number, decoded, 0)
             rows[base + stored.first_row : base + end] = decoded
             known.checked[number] = True
-        values[index] = kept[blocks.base[block] + row]
+        values[index] = cached[blocks.base[block] + row]
 
     def _take_coded(
         self, known: _Leaf, block: np.ndarray, row: np.ndarray, index: np.ndarray, values: np.ndarray

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.base.errors import RecordingError
+from rlds_kit.base.errors import RecordingError, SpecError, UnsupportedTypeError
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.array_block import ArrayBlock, columns_in, rows_of_blocks
 from rlds_kit.storage.array_columns import columns_of
@@ -199,7 +199,12 @@ class EpisodeRecorder:
         return RowBuffer(rows, self._intake.policy.block_bytes, self._intake.pool)
 
     def _add(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> None:
-        leaves, rows = self._fields.leaves(observed, acted), self.rows
+        rows = self.rows
+        try:
+            leaves = self._fields.leaves(observed, acted)
+        except (SpecError, UnsupportedTypeError) as error:
+            error.add_note(f"This is row {rows} of episode {self.id}. Nothing of it is recorded.")
+            raise
         try:
             while not self._take(*leaves):
                 leaves = self._fields.leaves(observed, acted)

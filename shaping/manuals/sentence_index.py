@@ -33,10 +33,10 @@ class SentenceIndex:
           question: about the manual.
           zeros: whether to include sentences without a word of the question.
         """
-        asked: Counter[str] = telling(question)
-        places = {word: self._places.get(word, []) for word in asked}
+        words: Counter[str] = telling(question)
+        places = {word: self._places.get(word, []) for word in words}
         rare = self._rare | {word: rarity(1 + len(found), self._texts) for word, found in places.items()}
-        wanted = weighted(asked, rare)
+        wanted = weighted(words, rare)
         found = range(len(self._spans)) if zeros else sorted({each for some in places.values() for each in some})
         for place in found:
             yield self._spans[place], similarity(wanted, weighted(self._counts[place], rare))

@@ -90,13 +90,13 @@ class Live:
 
     async def serve(self, socket: WebSocket) -> None:
         """Passes messages in both directions, until the page or the process ends."""
-        loop, said = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
+        loop, outgoing = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
 
         def put(message: dict[str, Any] | None) -> None:
-            loop.call_soon_threadsafe(said.put_nowait, message)
+            loop.call_soon_threadsafe(outgoing.put_nowait, message)
 
         threading.Thread(target=_read, args=(self._ours, put), daemon=True).start()
-        out = asyncio.create_task(_send(socket, said))
+        out = asyncio.create_task(_send(socket, outgoing))
         heard = asyncio.create_task(self._hear(socket))
         done, waiting = await asyncio.wait({out, heard}, return_when=asyncio.FIRST_COMPLETED)
         for each in waiting:
@@ -124,8 +124,8 @@ class Live:
                 await asyncio.to_thread(self._ours.send, message)
 
 
-async def _send(socket: WebSocket, said: "asyncio.Queue[dict[str, Any] | None]") -> None:
-    while (message := await said.get()) is not None:
+async def _send(socket: WebSocket, outgoing: "asyncio.Queue[dict[str, Any] | None]") -> None:
+    while (message := await outgoing.get()) is not None:
         await socket.send_json(message)
     await socket.close()
 

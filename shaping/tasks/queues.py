@@ -93,8 +93,8 @@ def _plain(queue: Queue) -> dict[str, Any]:
         for query in queue.queries
     ]
     about = {"name": queue.name, "dataset": str(queue.dataset), "low": queue.low, "high": queue.high}
-    asked = {"kind": first.kind, "question": first.question, "strategy": first.strategy}
-    return {**about, **asked, "parameters": dict(first.parameters), "segments": segments}
+    request = {"kind": first.kind, "question": first.question, "strategy": first.strategy}
+    return {**about, **request, "parameters": dict(first.parameters), "segments": segments}
 
 
 def _queue(path: Path) -> Queue:

@@ -14,7 +14,7 @@ Note = Annotated[str, StringConstraints(min_length=1, max_length=4_000, strip_wh
 
 
 class Arriving(Body):
-    """Somebody opens the link of a group; `parameters` are those of the address."""
+    """A participant opens the link of a group; `parameters` are those of the address."""
 
     group: Name
     parameters: Annotated[dict[Annotated[str, StringConstraints(max_length=100)], _Parameter], Field(max_length=50)]
@@ -45,13 +45,13 @@ class Measured(Body):
 
 
 class Choosing(Body):
-    """Somebody in the lobby wants a place; `task` is a card, in groups by choice."""
+    """A participant in the lobby wants a place; `task` is a card, in groups by choice."""
 
     task: Name | None = None
 
 
 class Finishing(Body):
-    """Somebody is done; `early`: they know that not all is."""
+    """A participant is done; `early`: they know that not all is."""
 
     early: bool = False
 
@@ -70,7 +70,7 @@ class Telling(Body):
 
 
 class Opening(Body):
-    """Whether nobody goes on, and whether nobody new comes in."""
+    """Whether all wait, and whether no new participants are admitted."""
 
     paused: bool
     closed: bool

@@ -1,4 +1,4 @@
-"""What is counted while somebody plays, so that they see how far they are; what is paid is counted from the recordings.
+"""What is counted while a participant plays, to show them how far they are; pay is counted from the recordings.
 
 Counting itself is done beside the environment, by `crowd.collectors.live_counts`.
 """

@@ -90,7 +90,7 @@ class Declaring:
 
         Raises:
           CrowdError: it has mistakes, or lacks what people have; all are listed.
-          StaleError: somebody else has saved a version.
+          StaleError: another person has saved a version.
         """
         crowd, made = await self._checked(text)
         before = {each.environment.id for each in self.desk.games.values()}

@@ -5,7 +5,7 @@ import dataclasses
 import hmac
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,6 @@ from rlds_kit.base.extras import needs
 from rlds_kit.crowd.incentives import Terms, Treatment
 from rlds_kit.crowd.table import participant
 from rlds_kit.crowd.tasks import (
-    Book,
     Crowd,
     Person,
     Place,
@@ -29,9 +28,9 @@ from rlds_kit.crowd.tasks import (
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.login import Login
-from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.crowd.games import Game, GameError, store_games
 from rlds_kit.studio.crowd.missing import missing
+from rlds_kit.studio.crowd.visits import Visits
 from rlds_kit.studio.database import crowds, tables, users
 from rlds_kit.studio.database.crowds import CrowdRow, Visit
 from rlds_kit.studio.database.database import Database
@@ -48,7 +47,7 @@ ELSEWHERE: Final = (
     "You began this study in another browser; go on there. If you cannot, write to the people who sent you the link: "
     "they can give you one of your own."
 )
-CLOSED: Final = "This study takes nobody new now."
+CLOSED: Final = "This study takes no new participants now."
 PAUSED: Final = "this study pauses; nothing is lost, wait until it goes on"
 _PROOFS: Final = ("SESSION_ID", "assignmentId")
 """What a platform gives to one person for one participation: who brings it again is the same person."""
@@ -59,7 +58,7 @@ Sent = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Somebody came.
+    """A participant came.
 
     Attributes:
       visit: where they are.
@@ -70,7 +69,7 @@ class Arrival:
     login: Login | None
 
 
-class Desk:
+class Desk(Visits):
     """The people of a crowd. Changes are made one after another.
 
     Args:
@@ -86,7 +85,6 @@ class Desk:
       crowd: the tasks.
       row: of the crowd, which says whether it is paused or closed.
       games: by name of the task.
-      book: sums and free seats.
       version: number of what is declared.
       is_of_file: whether that is what the file of the crowd declares.
     """
@@ -101,58 +99,20 @@ class Desk:
         known: Iterable[Visit],
         now: Callable[[], float] = time.time,
     ) -> None:
+        super().__init__(known)
         self.crowd, self.row, self.games = crowd, row, games
         self.version, self.is_of_file = 1, True
         self._database, self._key, self.now = database, key, now
-        self._visits = {each.person.id: each for each in known}
-        self._latest = {each.user_id: each.person.id for each in self._visits.values()}
-        self.book = Book.of(each.person for each in self._visits.values())
         self._one_at_a_time = asyncio.Lock()
         self._draw = random.SystemRandom().randrange
 
-    def __iter__(self) -> Iterator[Visit]:
-        return iter(list(self._visits.values()))
-
-    def __getitem__(self, person: str) -> Visit:
-        return self._visits[person]
-
-    def get(self, person: str) -> Visit:
-        """A person's row.
-
-        Raises:
-          ApiError: there is none.
-        """
-        if person not in self._visits:
-            raise ApiError(404, "not_found", f"there is no person {person} in this crowd")
-        return self._visits[person]
-
-    def of_user(self, user: str) -> Visit | None:
-        """The latest row of an account; None: it is not of this crowd."""
-        found = self._latest.get(user)
-        return None if found is None else self._visits[found]
-
-    def of_session(self, session: str) -> tuple[Visit, ...]:
-        """The rows of those who play, or played last, in a session."""
-        return tuple(each for each in self._visits.values() if each.session_id == session)
-
-    def players(self, game: str) -> tuple[Visit, ...]:
-        """The rows of those who play a game, by seat; also of those who left it and may come back."""
-        found = [
-            each
-            for each in self._visits.values()
-            if each.person.place is not None
-            and each.person.place.game == game
-            and Stage.PLAY in {each.person.stage, each.person.left}
-        ]
-        return tuple(sorted(found, key=lambda each: _seat(each.person)))
-
     def game_of(self, visit: Visit) -> Game | None:
-        """What somebody was assigned to; None: nothing yet."""
+        """What a participant was assigned to; None: nothing yet."""
         place = visit.person.place
         return None if place is None else self.games[place.task]
 
     def treatment_of(self, visit: Visit) -> Treatment:
-        """How somebody who has a place is rewarded: as when their game began, whatever the task says now."""
+        """How a participant who has a place is rewarded: as when their game began, whatever the task says now."""
         return visit.terms.treatment if visit.terms is not None else self.games[_place(visit).task].task.treatment
 
     def code(self, visit: Visit) -> str:
@@ -167,10 +127,10 @@ class Desk:
     async def arrive(
         self, parameters: Mapping[str, str], group: str, account: Account | None, *, again: bool = False
     ) -> Arrival:
-        """Somebody opens the link, or loads it again.
+        """A participant opens the link, or loads it again.
 
-        A browser that is logged in goes on where its person is. Any other begins, unless somebody with this id of a
-        platform did before: only who brings the platform's id of that participation, too, is the same person.
+        A browser that is logged in goes on where its person is. Any other begins, unless this id of a platform
+        did before: only who brings the platform's id of that participation, too, is the same person.
 
         Args:
           parameters: of the link; none: of a browser that is logged in.
@@ -192,7 +152,7 @@ class Desk:
             return await self._came(source, group)
 
     def _is_of(self, visit: Visit, source: Source) -> bool:
-        """Whether a link is that of a person: of their id, or of nobody's, however it was sent."""
+        """Whether a link is that of a person: it has their id, or none, however it was sent."""
         return not source.person or self._hash(source.kind, source.person) == visit.person.key
 
     async def _returned(self, own: Visit, source: Source, group: str, *, again: bool) -> Visit:
@@ -213,7 +173,7 @@ class Desk:
 
     async def _came(self, source: Source, group: str) -> Arrival:
         key = self._hash(source.kind, source.person) if source.person else ""
-        earlier = [self._visits[each.id] for each in self.book.of_key(key)] if key else []
+        earlier = [self[each.id] for each in self.book.of_key(key)] if key else []
         if earlier and earlier[-1].person.stage not in {Stage.DONE, Stage.SENT_AWAY}:
             return await self._recognised(earlier[-1], source, group)
         self._require_open(source)
@@ -221,11 +181,11 @@ class Desk:
         person = flow.arrive(self.crowd, self.book, source, group, key, new, self.now())
         made = await self._database.run(_enter, self.row.id, person, source, self._hash)
         visit = Visit(made.person, made.login.account.id)
-        self._remember(visit)
+        self.remember(visit)
         return Arrival(visit, made.login)
 
     async def _recognised(self, earlier: Visit, source: Source, group: str) -> Arrival:
-        """Somebody comes back in a browser that is not logged in."""
+        """A participant comes back in a browser that is not logged in."""
         known = (await self._database.run(crowds.personal_of, earlier.user_id)).get("source", {})
         proof = next((name for name in _PROOFS if name in source.details), "")
         if not proof or not hmac.compare_digest(str(known.get(proof, "")).encode(), source.details[proof].encode()):
@@ -240,7 +200,7 @@ class Desk:
     async def change(
         self, person: str, step: Callable[[Person], Person], sent: Sent | None = None, **more: Any
     ) -> Visit:
-        """Somebody goes a step further.
+        """A participant goes a step further.
 
         Args:
           person: who.
@@ -252,28 +212,28 @@ class Desk:
           RefusedError: it is not possible where they are.
         """
         async with self._one_at_a_time:
-            visit = self._visits[person]
+            visit = self[person]
             changed = dataclasses.replace(visit, person=step(visit.person), **more)
             return (await self._store([changed], sent))[0]
 
     async def note(self, person: str, sent: Sent) -> None:
-        """Somebody sent something that identifies them, or may: it stands apart from their row.
+        """A participant sent something that identifies them, or may: it stands apart from their row.
 
         Args:
           person: who.
           sent: from what they sent before to what they sent now.
         """
         async with self._one_at_a_time:
-            await self._store([self._visits[person]], sent)
+            await self._store([self[person]], sent)
 
     async def place(self, person: str, chosen: str | None) -> Visit:
-        """Somebody in the lobby gets an assignment, if they have none; who plays alone plays at once.
+        """A participant in the lobby gets an assignment, if they have none; who plays alone plays at once.
 
         Raises:
           RefusedError: they are elsewhere, or the task is not one of the cards.
         """
         async with self._one_at_a_time:
-            visit = self._visits[person]
+            visit = self[person]
             if visit.person.stage is not Stage.LOBBY or visit.person.place is None:
                 new, now = tables.new_id(), self.now()
                 placed = flow.place(self.crowd, self.book, visit.person, new, self._draw, now, chosen=chosen)
@@ -331,7 +291,7 @@ class Desk:
             await self._store(map(self._with_terms, playing))
 
     async def unseat(self, session: str) -> None:
-        """Somebody left before it began: the others wait again."""
+        """A participant left before it began: the others wait again."""
         async with self._one_at_a_time:
             back = [each for each in self.of_session(session) if each.person.stage is Stage.LOBBY]
             await self._store(dataclasses.replace(each, session_id=None) for each in back)
@@ -339,7 +299,7 @@ class Desk:
     async def moved(self, visits: Iterable[Visit], session: str) -> None:
         """These people play in another session from now on: the one before is over."""
         async with self._one_at_a_time:
-            await self._store(dataclasses.replace(self._visits[each.person.id], session_id=session) for each in visits)
+            await self._store(dataclasses.replace(self[each.person.id], session_id=session) for each in visits)
 
     async def set_state(self, *, is_paused: bool, is_closed: bool) -> None:
         """Pauses or closes the crowd, or not; a game whose beginning is being stored begins before the pause."""
@@ -358,7 +318,7 @@ class Desk:
 
         Raises:
           GameError: people have what it lacks.
-          StaleError: somebody else has saved a version.
+          StaleError: another person has saved a version.
         """
         async with self._one_at_a_time:
             problems = missing(crowd, self)
@@ -373,16 +333,16 @@ class Desk:
             return saved
 
     async def redeem(self, code: str) -> Visit:
-        """Somebody gives a completion code for pay, which is good once.
+        """A participant gives a completion code for pay, which is good once.
 
         Raises:
-          NotFoundError: nobody has it.
+          NotFoundError: no participant has it.
           TakenError: it was used before.
         """
         async with self._one_at_a_time:
             person = await self._database.run(crowds.redeem, self.row.id, code_hash(code))
-            used = dataclasses.replace(self._visits[person], code_used_ns=tables.now_ns())
-            self._visits[person] = used
+            used = dataclasses.replace(self[person], code_used_ns=tables.now_ns())
+            self.remember(used)
             return used
 
     async def paid(self, assignments: Iterable[str], prizes: Iterable[str] = ()) -> int:
@@ -408,7 +368,7 @@ class Desk:
         rows = [self._with_code(each) for each in changed]
         await self._database.run(_write, self.row.id, rows, sent)
         for each in rows:
-            self._remember(each)
+            self.remember(each)
         return rows
 
     def _with_code(self, visit: Visit) -> Visit:
@@ -423,12 +383,6 @@ class Desk:
             return visit
         terms = Terms(place.task, self.crowd.tasks[place.task].treatment, self.crowd.currency)
         return dataclasses.replace(visit, terms=terms)
-
-    def _remember(self, visit: Visit) -> None:
-        self.book.put(visit.person)
-        if visit.person.id not in self._visits:
-            self._latest[visit.user_id] = visit.person.id
-        self._visits[visit.person.id] = visit
 
     def _hash(self, kind: str, person: str) -> str:
         return participant(self._key, kind, person)
@@ -449,7 +403,7 @@ class _Entered:
 def _enter(
     connection: Connection, crowd: str, person: Person, source: Source, hashed: Callable[[str, str], str]
 ) -> _Entered:
-    """The account of somebody new, with the row of where they are; whom no platform knows is known by the account."""
+    """The account and the row of a new participant; without an id of a platform, the account identifies them."""
     user = users.add(connection, Role.PARTICIPANT, "", participant=source.person or None, is_guest=True)
     if not person.key:
         person = dataclasses.replace(person, key=hashed(source.kind, user.id))
@@ -460,9 +414,5 @@ def _enter(
 
 def _place(visit: Visit) -> Place:
     if visit.person.place is None:
-        raise ValueError(f"expected somebody who has a place, got one at {visit.person.stage.value}")
+        raise ValueError(f"expected a participant who has a place, got one at {visit.person.stage.value}")
     return visit.person.place
-
-
-def _seat(person: Person) -> int:
-    return 0 if person.place is None else person.place.seat

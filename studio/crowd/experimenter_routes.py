@@ -158,7 +158,7 @@ class ExperimenterRoutes:
         return _file("bonuses.csv", prolific_bonuses(each for each in due if each.work.participant))
 
     async def paid(self, request: Request) -> Response:
-        """Notes whom somebody has paid: they are in no further file."""
+        """Notes who was paid: they are in no further file."""
         await self._require(request)
         given = await read(request, bodies.Paid)
         return answer({"new": await self._desk.paid(given.assignments, given.prizes)})

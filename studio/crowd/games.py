@@ -1,4 +1,4 @@
-"""What the tasks of a crowd are in the studio: a study each, which nobody can open but by the way through the crowd."""
+"""What the tasks of a crowd are in the studio: a study each, which is opened only through the crowd."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -50,12 +50,12 @@ class Game:
 
     @property
     def is_alone(self) -> bool:
-        """Whether one person plays, who waits for nobody."""
+        """Whether one person plays, without waiting for partners."""
         return len(self.seats) == 1
 
     @property
     def fps(self) -> float:
-        """Steps in a second, for clocks of collectors: nobody can change them, and who only waits gets no time."""
+        """Steps in a second, for clocks of collectors: they cannot be changed, and who only waits gets no time."""
         return self.task.fps
 
 
@@ -127,7 +127,7 @@ async def _environment(task: Task, inspector: Inspector) -> StudyEnvironment:
 
 
 def _together(task: Task) -> Together:
-    """Nobody of several pauses or ends the game of the others; what is over is saved."""
+    """None of several people can pause or end the game of the others; what is over is saved."""
     alone = "one" if task.seats == 1 else "nobody"
     return Together(
         fill_seconds=task.wait_seconds if task.partner else None,

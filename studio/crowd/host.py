@@ -43,7 +43,7 @@ class CrowdHost(DatabaseHost):
         return found
 
     async def scene(self, session: str) -> Scene:
-        """What is played in a session; of a crowd with its assignments, and a pace that nobody changes."""
+        """What is played in a session; of a crowd with its assignments, and a fixed pace."""
         found = await super().scene(session)
         visits = self.desk.of_session(session)
         if not visits:
@@ -87,7 +87,7 @@ class CrowdHost(DatabaseHost):
         return {} if counting is None or seat is None else counting.values.get(seat, {})
 
     async def present(self, session: str, presence: Attended) -> None:
-        """Writes that somebody came to a seat, or left it."""
+        """Writes that a participant came to a seat, or left it."""
         await super().present(session, presence)
         visit = None if presence.account is None else self.desk.of_user(presence.account)
         if visit is not None:

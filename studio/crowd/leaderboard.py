@@ -22,9 +22,9 @@ Episodes = list[dict[str, float]]
 
 
 class Leaderboard:
-    """Standings of a crowd, of those whose game is over. Test users see where they stand, and stand in nobody's way.
+    """Standings of a crowd, of those whose game is over. Test users see where they stand, and take no rank from others.
 
-    What somebody played is counted once, when their game is over, not with each request of standings.
+    What a participant played is counted once, when their game is over, not with each request of standings.
 
     Args:
       desk: of the crowd.
@@ -39,7 +39,7 @@ class Leaderboard:
         self._one_at_a_time = asyncio.Lock()
 
     async def of(self, visit: Visit) -> list[dict[str, Any]]:
-        """Where somebody stands, by collector of their task, as JSON; nothing before their game is over."""
+        """Where a participant stands, by collector of their task, as JSON; nothing before their game is over."""
         game = self._desk.game_of(visit)
         if game is None or not _is_over(visit.person):
             return []
@@ -88,7 +88,7 @@ class Leaderboard:
 
 
 def _is_over(person: Person) -> bool:
-    """Whether somebody's game is over, or they left it."""
+    """Whether a participant's game is over, or they left it."""
     over = {Stage.AFTER, Stage.DONE}
     return person.stage in over or (person.stage is Stage.DROPPED and person.left in {Stage.PLAY, *over})
 

@@ -1,4 +1,4 @@
-"""Links that become too slow while somebody plays: their page warns them, and later their game ends in a kind way."""
+"""Links that become too slow during play: the page warns the participant, and later their game ends with thanks."""
 
 import contextlib
 import logging

@@ -8,7 +8,7 @@ from rlds_kit.studio.database.crowds import Visit
 
 
 def missing(crowd: Crowd, visits: Iterable[Visit]) -> list[str]:
-    """What people have that a crowd has no longer: without it, nobody knows what they are owed."""
+    """What people have that a crowd has no longer: without it, what they are owed is unknown."""
     known = tuple(visits)
     people = [each.person for each in known]
     places = [each.place for each in people if each.place is not None]

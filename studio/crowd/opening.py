@@ -143,7 +143,7 @@ class CrowdParts:
                 log.exception("who left, or has a slow link, could not be noted")
 
     async def _wait(self, socket: WebSocket) -> None:
-        """Has somebody wait for the others of their game."""
+        """Makes a participant wait for the others of their game."""
         await socket.accept()
         account: Account = socket.scope["account"]
         visit = self.desk.of_user(account.id)

@@ -35,7 +35,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def refusals(handler: Handler) -> Handler:
-    """Answers what is not possible where somebody is, or with their link, with the reason."""
+    """Answers what is not possible where a participant is, or with their link, with the reason."""
 
     @functools.wraps(handler)
     async def refusing(request: Request) -> Response:
@@ -83,7 +83,7 @@ class PersonRoutes:
         ]
 
     async def arrive(self, request: Request) -> Response:
-        """Somebody opens the link, or loads it again; a browser that is new gets a login."""
+        """A participant opens the link, or loads it again; a browser that is new gets a login."""
         account: Account | None = request.scope.get("account")
         given = await read(request, bodies.Arriving)
         if account is not None and not account.is_guest and self._desk.of_user(account.id) is None:
@@ -155,13 +155,13 @@ class PersonRoutes:
         )
 
     async def place(self, request: Request) -> Response:
-        """Somebody in the lobby gets an assignment; who plays alone plays at once."""
+        """A participant in the lobby gets an assignment; who plays alone plays at once."""
         given = await read(request, bodies.Choosing)
         visit = self._going_on(request)
         return await self._state(await self._desk.place(visit.person.id, given.task))
 
     async def leave(self, request: Request) -> Response:
-        """Somebody does not want to wait any longer; they may come back."""
+        """A participant does not want to wait any longer; they may come back."""
         return await self._step(request, lambda person: _left(person, self._now()))
 
     async def enter(self, request: Request) -> Response:
@@ -207,7 +207,7 @@ class PersonRoutes:
         return await self._state(await self._desk.change(self._going_on(request).person.id, step, sent))
 
     async def _back(self, visit: Visit) -> Visit:
-        """Somebody whose page was silent for long is here again."""
+        """A participant whose page was silent for long is here again."""
         if visit.person.stage is not Stage.DROPPED:
             return visit
         desk = self._desk
@@ -238,5 +238,5 @@ class PersonRoutes:
 
 def _left(person: Person, now: float) -> Person:
     if person.stage is not Stage.LOBBY:
-        raise RefusedError(f"expected somebody in the lobby, got one at {person.stage.value}")
+        raise RefusedError(f"expected a participant in the lobby, got one at {person.stage.value}")
     return flow.drop(person, now)

@@ -30,7 +30,7 @@ with needs("studio"):
     from sqlalchemy import Connection
 
 FRESH_SECONDS: Final = 2.0
-"""For which what was counted from a recording is shown while somebody plays."""
+"""For which what was counted from a recording is shown while a participant plays."""
 
 _DONE: Final = "its person was done"
 
@@ -64,7 +64,7 @@ class Playing:
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def enter(self, visit: Visit) -> tuple[Session, str]:
-        """The session in which somebody plays, and their token; a new one, if the one before is over.
+        """The session in which a participant plays, and their token; a new one, if the one before is over.
 
         Raises:
           ApiError: they do not play now.
@@ -83,7 +83,7 @@ class Playing:
         visit = self.desk[visit.person.id]
         game = self.desk.game_of(visit)
         if visit.person.stage is not Stage.PLAY or game is None:
-            raise ApiError(409, "stage", f"expected somebody who plays, got one at {visit.person.stage.value}")
+            raise ApiError(409, "stage", f"expected a participant who plays, got one at {visit.person.stage.value}")
         return visit, game
 
     async def _open(self, visit: Visit, game: Game, before: Session | None) -> Session:
@@ -101,7 +101,7 @@ class Playing:
         return made
 
     async def values(self, visit: Visit) -> dict[str, float]:
-        """What somebody's play counts so far, by collector; nothing where they have no game."""
+        """What a participant's play counts so far, by collector; nothing where they have no game."""
         game = self.desk.game_of(visit)
         if game is None or visit.session_id is None:
             return {}
@@ -126,7 +126,7 @@ class Playing:
         return self.recordings / session.directory
 
     async def finish(self, visit: Visit, *, is_early: bool, reason: str = "") -> Visit:
-        """Somebody's game is over: the recording says what it was worth.
+        """A participant's game is over: the recording says what it was worth.
 
         Args:
           visit: of the person.
@@ -144,7 +144,7 @@ class Playing:
         cut = replace(visit, person=replace(visit.person, reason=reason))
         earned = await self.earned(cut, game)
         if is_checked:
-            _require_all(earned.completion)  # nobody loses a code because the page was ahead of the recording
+            _require_all(earned.completion)  # the page may be ahead of the recording, which must not cost a code
         quality = await self.quality(visit, game)
         self._counted.pop(visit.person.id, None)
         now = self.desk.now()
@@ -157,7 +157,7 @@ class Playing:
         return done
 
     async def _leave(self, visit: Visit, game: Game) -> None:
-        """Ends what somebody plays; where others play, too, it goes on, and what there is is on the disk."""
+        """Ends what a participant plays; where others play, too, it goes on, and what there is is on the disk."""
         if visit.session_id is None:
             return
         if game.is_alone:
@@ -195,7 +195,7 @@ class Playing:
         return wanted.progress(counted)
 
     async def lags(self, visit: Visit) -> list[int]:
-        """The lag of each key that somebody pressed, in steps; see `crowd.collectors.Lags`."""
+        """The lag of each key that a participant pressed, in steps; see `crowd.collectors.Lags`."""
         if visit.session_id is None:
             return []
         return await asyncio.to_thread(worth.lags, await self._directory(visit), visit.person.id)
@@ -212,7 +212,7 @@ class Playing:
         return self.presence.away(person.id) > (grace if is_waited_for else max(grace, READING_SECONDS))
 
     async def _drop(self, visit: Visit) -> None:
-        """Notes that somebody left a game with what it was worth, which is theirs also if they come back too late."""
+        """Notes that a participant left a game, and its value, which is theirs also if they come back too late."""
         before, now = visit.person, self.desk.now()
         more: dict[str, Any] = {}
         quality = before.quality

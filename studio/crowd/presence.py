@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 READING_SECONDS: Final = 900.0
-"""That somebody may read, or answer questions, without a sign; pages in the background are seldom heard of."""
+"""That a participant may read, or answer questions, without a sign; pages in the background are seldom heard of."""
 
 
 class Presence:
@@ -27,11 +27,11 @@ class Presence:
         self._connections: defaultdict[str, set[str]] = defaultdict(set)
 
     def seen(self, person: str) -> None:
-        """Somebody sent something."""
+        """A participant sent something."""
         self._seen[person] = self._now()
 
     def connected(self, person: str, connection: str, *, is_there: bool) -> None:
-        """A connection of somebody is there, or is gone."""
+        """A connection of a participant is there, or is gone."""
         self.seen(person)
         if is_there:
             self._connections[person].add(connection)
@@ -39,9 +39,9 @@ class Presence:
             self._connections[person].discard(connection)
 
     def is_connected(self, person: str) -> bool:
-        """Whether somebody waits or plays."""
+        """Whether a participant waits or plays."""
         return bool(self._connections.get(person))
 
     def away(self, person: str) -> float:
-        """For how many seconds nothing was heard of somebody; at most since this began."""
+        """For how many seconds nothing was heard of a participant; at most since this began."""
         return 0.0 if self.is_connected(person) else self._now() - self._seen.get(person, self._began)

@@ -16,7 +16,7 @@ _STEPS: Final = (Stage.CONSENT, Stage.QUESTIONS, Stage.INSTRUCTIONS, Stage.CHECK
 
 
 def visit_as_json(desk: Desk, visit: Visit, messages: list[Message]) -> dict[str, Any]:
-    """Where somebody is, and what their page shows there; answers that are correct are not in it."""
+    """Where a participant is, and what their page shows there; answers that are correct are not in it."""
     person, crowd = visit.person, desk.crowd
     return {
         "id": person.id,

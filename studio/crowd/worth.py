@@ -1,4 +1,4 @@
-"""What somebody's play is worth, counted from the recordings: what a browser says is never read."""
+"""What a participant's play is worth, counted from the recordings: what a browser says is never read."""
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path

@@ -50,7 +50,7 @@ class Visit:
       user_id: their account.
       session_id: the session that they play, or played last.
       code_hash: of their completion code; None: they have none yet.
-      code_used_ns: when somebody redeemed it.
+      code_used_ns: when a person redeemed it.
       earned: what the recordings were worth when their game was over.
       paid_ns: when it was noted that they were paid.
       terms: by which they are paid; None: their game has not begun.

@@ -47,7 +47,7 @@ def add(connection: Connection, crowd: str, text: str, user: str | None, number:
       number: that it gets, one more than that of the version that it was made from.
 
     Raises:
-      StaleError: somebody else has saved a version.
+      StaleError: another person has saved a version.
     """
     known = declarations(connection, crowd)
     if number != len(known) + 1:
@@ -61,7 +61,7 @@ def add(connection: Connection, crowd: str, text: str, user: str | None, number:
 def next_of_file(known: Sequence[Declaration], text: str, *, is_taken: bool) -> int | None:
     """The number that a file gets as a version when the studio starts; None: the latest version runs.
 
-    A file that has changed is the next version, as long as nobody edited the crowd on the page. Later it is so only
+    A file that has changed is the next version, unless the crowd was edited on the page. Later it is so only
     where that is required explicitly: what was saved on the page is not lost to a file that is older, or another.
 
     Args:

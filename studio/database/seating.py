@@ -41,8 +41,8 @@ class Together:
     """How people are matched, and what they decide together.
 
     Attributes:
-      fill_seconds: that somebody waits at most until programs take the seats that are empty; None: people only.
-      wait_seconds: that somebody waits at most; then the lobby sends them away.
+      fill_seconds: that a person waits at most until programs take the seats that are empty; None: people only.
+      wait_seconds: that a person waits at most; then the lobby sends them away.
       most_waiting: people in the lobby of the environment; further ones are refused.
       countdown_seconds: from when people have found each other until they play.
       matchmaker: that puts people together, by name; "": who came first plays first; see `lobby.matchmaking`.

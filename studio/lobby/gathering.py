@@ -75,7 +75,7 @@ class SessionMaker:
       signer: of the studio.
       live: begins what is played.
       server: name of the studio.
-      seating: follows who sits where; None: nobody does.
+      seating: follows who sits where; None: not followed.
     """
 
     database: Database

@@ -15,7 +15,7 @@ TICK_SECONDS: Final = 1.0
 
 
 class Lobbies:
-    """The lobbies of all environments; each is there while somebody waits in it.
+    """The lobbies of all environments; each is there while a person waits in it.
 
     Args:
       gather: makes a session of an environment: called with its key.
@@ -33,19 +33,19 @@ class Lobbies:
         return sum(len(each.waiting) for each in self._lobbies.values())
 
     def enter(self, key: str, plan: LobbyPlan, person: Person) -> bool:
-        """Somebody comes to a lobby, whose plan is the latest one. Returns whether there is room."""
+        """A person comes to a lobby, whose plan is the latest one. Returns whether there is room."""
         lobby = self._lobbies.setdefault(key, Lobby(plan, self._gather(key), self._now))
         lobby.plan = plan
         return lobby.enter(person)
 
     def leave(self, key: str, person: Person) -> None:
-        """Somebody waits no more."""
+        """A person waits no more."""
         if key in self._lobbies:
             self._lobbies[key].leave(person)
             self._forget_empty()
 
     def pause(self, keys: Iterable[str], notice: str) -> None:
-        """Nobody in these lobbies begins to play until they go on; see `Lobby.pause`."""
+        """No game begins in these lobbies until they go on; see `Lobby.pause`."""
         for each in self._of(keys):
             each.pause(notice)
 

@@ -19,7 +19,7 @@ class NoPlaceError(Exception):
 
 @dataclass(eq=False)
 class Person:
-    """Somebody in a lobby.
+    """A person in a lobby.
 
     Attributes:
       account: of the person.
@@ -47,8 +47,8 @@ class LobbyPlan:
     Attributes:
       seats: of people; a group has as many.
       needed: seats that no program can take.
-      fill_seconds: that somebody waits at most until programs take the seats that are empty; None: never.
-      wait_seconds: that somebody waits at most.
+      fill_seconds: that a person waits at most until programs take the seats that are empty; None: never.
+      wait_seconds: that a person waits at most.
       most_waiting: people in the lobby.
       countdown_seconds: until those who have found each other play.
       match: the matchmaker.
@@ -77,7 +77,7 @@ class Gathered(Protocol):
         """
 
     async def cancel(self, reason: str) -> None:
-        """Somebody left in the countdown: it is not played."""
+        """A person left in the countdown: it is not played."""
 
 
 Gather = Callable[[dict[str, Person]], Awaitable[Gathered]]
@@ -119,11 +119,11 @@ class Lobby:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody is here."""
+        """Whether no person is in it."""
         return not self._waiting and not self._groups
 
     def enter(self, person: Person) -> bool:
-        """Somebody comes; in another window, the one before waits no more. Returns whether there is room."""
+        """A person comes; in another window, the one before waits no more. Returns whether there is room."""
         known = self._waiting.get(person.account)
         if person.account in self._groups:
             person.send(Refused("displaced", "your game is about to begin in another window of yours"))
@@ -140,7 +140,7 @@ class Lobby:
         return True
 
     def leave(self, person: Person) -> None:
-        """Somebody waits no more."""
+        """A person waits no more."""
         if self._waiting.get(person.account) is person:
             del self._waiting[person.account]
             self._shown.pop(person.account, None)
@@ -180,7 +180,7 @@ class Lobby:
         if self._paused_since is not None:
             return
         late = [each for each in self.waiting if self._now() - each.since >= self.plan.wait_seconds]
-        self._send_away(late, Refused("late", "nobody else came in time; try again later"))
+        self._send_away(late, Refused("late", "no partner came in time; try again later"))
         self._match()
         self._show_all()
 
@@ -275,7 +275,7 @@ class Lobby:
                 self._groups.pop(each.account, None)
                 each.send(gathered.token(seat))
             return
-        await gathered.cancel("somebody left, or it paused, before it began")
+        await gathered.cancel("a person left, or it paused, before it began")
         self._wait_again(group)
         if not is_whole:  # else until the next tick
             self._match()

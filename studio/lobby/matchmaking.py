@@ -27,7 +27,7 @@ class Waiting:
 Matchmaker = Callable[[Sequence[Waiting], int], Iterable[Sequence[Waiting]]]
 """Called with all who wait, who came first is first, and with how many play together; returns groups of so many.
 
-It is called when somebody comes, and once a second, and has to return at once. When it is time for programs to take
+It is called when a person comes, and once a second, and has to return at once. When it is time for programs to take
 empty seats, it is called with how many people play with them.
 """
 
@@ -60,7 +60,7 @@ def by_latency(within_ms: float, longest_seconds: float) -> Matchmaker:
 
     Args:
       within_ms: by which the round trips of people who play together differ at most.
-      longest_seconds: after which somebody plays with those who are closest, however far.
+      longest_seconds: after which a person plays with those who are closest, however far.
 
     >>> people = [Waiting("ann", 3.0, 20.0), Waiting("bob", 2.0, 180.0), Waiting("eve", 1.0, 30.0)]
     >>> [[each.person for each in group] for group in by_latency(50, 30)(people, 2)]

@@ -27,7 +27,7 @@ class Wait(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """How it stands; sent when somebody comes, and when it changes, at most once a second.
+    """How it stands; sent when a person comes, and when it changes, at most once a second.
 
     Attributes:
       waiting: people in the lobby.
@@ -47,7 +47,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Countdown:
-    """People have found each other, and have a place; it begins in some seconds unless somebody leaves.
+    """People have found each other, and have a place; it begins in some seconds unless a person leaves.
 
     Attributes:
       seconds: until then.

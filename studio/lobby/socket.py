@@ -1,4 +1,4 @@
-"""The WebSocket of somebody who waits: `/ws/lobby`."""
+"""The WebSocket of a person who waits: `/ws/lobby`."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ HELLO_SECONDS: Final = 10.0
 
 
 async def wait(socket: WebSocket) -> None:
-    """Has somebody wait until they play, or leave."""
+    """Makes a person wait until they play, or leave."""
     await socket.accept()
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # what Starlette raises for a socket that is gone
         try:
@@ -57,7 +57,7 @@ async def wait_in(
     latency_ms: float | None = None,
     group: str = "",
 ) -> None:
-    """Has somebody wait in the lobby of an environment; returns when they wait no more. See `Person`."""
+    """Makes a person wait in the lobby of an environment; returns when they wait no more. See `Person`."""
     messages: asyncio.Queue[Message] = asyncio.Queue()
     person = Person(account.id, agent, account.is_guest, messages.put_nowait, latency_ms=latency_ms, group=group)
     lobbies = socket.app.state.lobbies
@@ -96,13 +96,13 @@ async def _received(socket: WebSocket) -> str | bytes:
 
 
 async def refuse(socket: WebSocket, refused: Refused) -> None:
-    """Sends somebody away who does not wait yet."""
+    """Sends a person away who does not wait yet."""
     await socket.send_text(dump(refused))
     await socket.close(NOT_ADMITTED, refused.code)
 
 
 def _wanted(connection: Connection, account: Account, wanted: Wait, secret: bytes) -> tuple[StudyEnvironment, str]:
-    """The environment that somebody wants to play in, and their id in its study."""
+    """The environment that a person wants to play in, and their id in its study."""
     study = studies.get(connection, wanted.study)
     require(account, Action.STUDY_PLAY, study)
     for each in study.content.environments:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presence:
-    """Somebody is, or was, in a seat.
+    """A person is, or was, in a seat.
 
     Attributes:
       id: of this time.
@@ -32,7 +32,7 @@ class Presence:
 
 
 class Attendance:
-    """Notes each time that somebody comes and goes.
+    """Notes each time that a person comes and goes.
 
     Args:
       note: called with each presence that begins, and again when it ends.
@@ -50,7 +50,7 @@ class Attendance:
         self._there: dict[str, Presence] = {}
 
     def come(self, key: str, seat: str, who: str, account: str | None = None, *, is_human: bool = True) -> None:
-        """Somebody is in a seat; `key` is what `go` gets."""
+        """A person is in a seat; `key` is what `go` gets."""
         if key in self._there:
             return
         presence = Presence(
@@ -80,7 +80,7 @@ class Attendance:
         self.go(f"program {seat}")
 
     def go(self, key: str) -> None:
-        """Somebody is gone; nothing happens if they were before."""
+        """A person is gone; nothing happens if they were before."""
         presence = self._there.pop(key, None)
         if presence is not None:
             self._note(replace(presence, left_ns=time.time_ns()))

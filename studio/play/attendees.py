@@ -58,7 +58,7 @@ class Attendees:
         self._attendance.all_go()
 
     def drive(self, seat: str, driver: Driver) -> None:
-        """Somebody else acts from a seat."""
+        """Another person acts from a seat."""
         named = self._programs.named
         if driver is Driver.ACTOR and seat in named:
             self._attendance.acts(seat, named[seat])

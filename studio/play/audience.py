@@ -1,7 +1,8 @@
 """The windows of a session, and what each of them is sent."""
 
+from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from rlds_kit.studio.play import to_browser, window
 from rlds_kit.studio.play.ahead_out import Possible
@@ -12,6 +13,9 @@ from rlds_kit.studio.play.window import Window
 from rlds_kit.trials import Driver, Phase, events, messages
 from rlds_kit.trials.frames.picture import Encoded
 
+MOST_SAVED: Final = 50
+"""Episodes that are over, which a window that enters later is sent."""
+
 
 class Audience:
     """Sends messages and pictures to all windows of a session, and the latest ones to a window that enters later.
@@ -19,11 +23,13 @@ class Audience:
     Attributes:
       windows: of players and observers, by name.
       state: the latest state of the episode; None: there is none yet.
+      over: the last episodes that are over, in order.
     """
 
     def __init__(self) -> None:
         self.windows: dict[str, Window] = {}
         self.state: State | None = None
+        self.over: deque[to_browser.Saved] = deque(maxlen=MOST_SAVED)
         self._question: messages.RequestConfirmation | None = None
         self._picture: tuple[Encoded, int, int, Flags] | None = None
         self._own: Mapping[str, Encoded] = {}
@@ -128,6 +134,7 @@ class Audience:
     def saved(self, message: to_browser.Saved) -> None:
         """Sends that an episode is stored."""
         self._question = None
+        self.over.append(message)
         self.broadcast(message)
 
     def frame_statistics(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ def company(
 
     Args:
       drivers: by seat, in order, who acts.
-      people: by seat, whether a person who had it is connected; seats that nobody had are not in it.
+      people: by seat, whether a person who had it is connected; seats that never had a person are not in it.
       programs: by seat, the implementation of its actor.
 
     >>> company({"left": Driver.HUMAN, "right": Driver.ACTOR}, {"left": True}, {"right": "random"}).seats

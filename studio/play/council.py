@@ -11,7 +11,7 @@ from rlds_kit.trials import events
 Decided = events.Pause | events.Cancel | events.Confirm
 _ABOUT: Final[dict[type, str]] = {events.Pause: "pause", events.Cancel: "cancel", events.Confirm: "confirm"}
 _CAUTIOUS: Final = ("rejected", "saved", "completed", "yes")
-"""Where all have spoken and do not agree: the first of these that somebody wants."""
+"""Where all have spoken and do not agree: the first of these that a person wants."""
 
 
 class Council:
@@ -52,7 +52,7 @@ class Council:
         return self.count(here)
 
     def count(self, here: Collection[str]) -> Decided | None:
-        """Counts anew, as when somebody left; returns what is to happen."""
+        """Counts anew, as when a person left; returns what is to happen."""
         for about, given in list(self._given.items()):
             wanted = {seat: _want(each) for seat, each in given.items() if seat in here}
             needed = Consent(getattr(self._rules, about)).needed(len(here))

@@ -85,13 +85,13 @@ class Scene:
       rules: what people decide together.
       metadata: recorded with every episode: study, user, and so on.
       instructions: for people to read.
-      quality: of pictures, until somebody chooses another.
+      quality: of pictures, until a person chooses another.
       limits: other settings of `TrialConfig` by name, such as idle_seconds.
       shows_errors: whether people see what an environment raised; else they see `UNPLAYABLE`, and the log has the
         error.
       is_rate_fixed: whether people cannot change the steps a second.
       is_ahead: whether pictures of possible next steps are sent ahead, where each step waits for a key.
-      watch: sees what is played; None: nobody does.
+      watch: sees what is played; None: not used.
     """
 
     open: requests.Open
@@ -190,7 +190,7 @@ class Host(Protocol):
         """
 
     async def present(self, session: str, presence: Presence) -> None:
-        """Somebody came to a seat, or left it, which is the same presence with the time of that.
+        """A person came to a seat, or left it, which is the same presence with the time of that.
 
         Raises:
           NotNotedError: the host will never store this.

@@ -175,7 +175,8 @@ class LiveSession:
             entering.dismiss(self._end_reason)
             return
         fps = None if self.audience.state is None else self.audience.state.fps
-        entering.send(welcome(self._id, self.scene, self.opened, self.view, entering.seat, fps))
+        first = welcome(self._id, self.scene, self.opened, self.view, entering.seat, fps)
+        entering.send(replace(first, saved=tuple(self.audience.over)))
         self.audience.windows[entering.name] = entering
         if entering.seat is not None and self.phase is not Phase.ENDED:
             refusal = self._seat(entering.seat, entering)

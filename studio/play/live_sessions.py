@@ -117,24 +117,24 @@ class LiveSessions:
                 await self._live[session].sync()
 
     def dismiss(self, session: str, account: str) -> None:
-        """Has somebody leave a session for good, if they play there; the others go on."""
+        """Makes a person leave a session for good, if they play there; the others go on."""
         for each in self._windows(session, account):
             self._live[session].leave(each, is_lost=False)
             each.close(window.LEFT, "left")
 
     def _windows(self, session: str, account: str) -> list[Window]:
-        """Of somebody, in a session."""
+        """Of a person, in a session."""
         live = self._live.get(session)
         windows = [] if live is None else live.audience.windows.values()
         return [each for each in windows if each.admission.account == account]
 
     def round_trip_ms(self, session: str, account: str) -> float | None:
-        """The median round trip of somebody who plays, in milliseconds; None: they do not, or it is not known yet."""
+        """The median round trip of a person who plays, in milliseconds; None: they do not, or it is not known yet."""
         found = [each.round_trip_ms for each in self._windows(session, account)]
         return next((each for each in found if each is not None), None)
 
     def warn(self, session: str, account: str, warning: str) -> None:
-        """Shows somebody who plays that their link is too slow, or not any more: ""."""
+        """Shows a person who plays that their link is too slow, or not any more: ""."""
         for each in self._windows(session, account):
             each.warn(warning)
 
@@ -206,7 +206,7 @@ class LiveSessions:
                 left = [name for name, live in self._live.items() if live.is_left]
                 if not left:
                     raise
-                self.stop(left[0], "nobody was here, and somebody else needed the place")
+                self.stop(left[0], "no person was connected, and another session needed the place")
                 await self.end_of(left[0])
 
     async def _run(self, session: str, live: LiveSession) -> None:

@@ -102,7 +102,7 @@ def _event(session: LiveSession, source: Window, seat: str, message: EventMessag
             ahead = message.ahead if isinstance(message, KeysMessage) else None
             event = replace(event, shown_frame=source.step_on_screen(shown, ahead, session.episode.number))
         case events.RateChanged() if session.scene.is_rate_fixed:
-            return Error("refused", "nobody can change the speed in this study", message.type)
+            return Error("refused", "the speed is fixed in this study", message.type)
         case events.Pause() | events.Cancel() | events.Confirm():
             return _decided(session, message, event)
         case events.DriverChanged(driver=Driver.ACTOR) if seat not in session.scene.actors:

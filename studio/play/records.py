@@ -56,7 +56,7 @@ class Records:
         await self._note(lambda: self._host.finished(episode), lambda: self._stored(episode))
 
     def present(self, presence: Presence) -> None:
-        """Notes that somebody came to a seat, or left it; nothing waits for that."""
+        """Notes that a person came to a seat, or left it; nothing waits for that."""
         self.ledger.note(lambda: self._host.present(self._session, presence))
 
     async def ended(self, reason: str) -> None:

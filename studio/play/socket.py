@@ -96,7 +96,7 @@ def _require_own(socket: WebSocket, admission: Admission) -> None:
     """
     account = socket.scope.get("account")
     if admission.account is not None and (account is None or account.id != admission.account):
-        raise NotAdmittedError("account", "this session is somebody else's; open the study yourself to play")
+        raise NotAdmittedError("account", "this session is another person's; open the study yourself to play")
 
 
 async def _refuse(socket: WebSocket, error: Error) -> None:

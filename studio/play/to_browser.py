@@ -21,6 +21,19 @@ _WRITER: Final[TypeAdapter[Any]] = TypeAdapter(Any)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """An episode is over and stored, or dropped because it had no step."""
+
+    episode: int
+    id: str
+    status: Status
+    reason: str
+    steps: int
+    totals: Mapping[str, float]
+    is_kept: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Welcome:
     """The person was admitted.
 
@@ -33,6 +46,7 @@ class Welcome:
       controls: of the person's seat, or of the first: `chords` of keys with name and action, and `axes`.
       camera: number of the view.
       window: frames that may be sent without an `ack`.
+      saved: the last episodes of the session, in order.
     """
 
     session: str
@@ -51,6 +65,7 @@ class Welcome:
     quality: Quality
     camera: int
     window: int
+    saved: tuple[Saved, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,19 +145,6 @@ class Votes:
     about: str
     agreed: Mapping[str, str]
     needed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
-    """An episode is over and stored, or dropped because it had no step."""
-
-    episode: int
-    id: str
-    status: Status
-    reason: str
-    steps: int
-    totals: Mapping[str, float]
-    is_kept: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,3 +144,13 @@ def test_atari_is_registered(tmp_path: Path) -> None:
     done = _record("ALE/Pong-v5", tmp_path, "--steps", "5")
     assert done.exit_code == 0, done.output
     assert rlds_kit.open(tmp_path).episodes[0]["observation"].shape == (6, 210, 160, 3)
+
+
+def test_the_id_of_a_game_without_its_namespace_is_named_with_it(tmp_path: Path) -> None:
+    """Before and after ale-py has registered its games, which include an older Pong without a namespace."""
+    pytest.importorskip("ale_py", reason="needs the extra `atari`")
+    for _ in range(2):
+        done = _record("Pong-v5", tmp_path, "--steps", "5")
+        assert done.exit_code == 1
+        assert "'Pong-v5'; use ALE/Pong-v5" in done.output
+    assert "Did you mean" in _record("CartPol-v1", tmp_path, "--steps", "5").output

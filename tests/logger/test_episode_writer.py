@@ -204,8 +204,9 @@ def test_row_that_does_not_fit_may_be_given_again(tmp_path: Path) -> None:
     """Nothing of the step is recorded; the episode continues, because the caller knows which steps are consecutive."""
     with logger.EpisodeWriter(tmp_path, SPEC) as writer, writer.episode() as episode:
         episode.start(_at(0))
-        with pytest.raises(SpecError, match=r"observation: expected float32 \(2,\), got float32 \(3,\)"):
+        with pytest.raises(SpecError, match=r"observation: expected float32 \(2,\), got float32 \(3,\)") as found:
             episode.step(1, 0.0, np.zeros(3, np.float32))
+        assert found.value.__notes__ == [f"This is row 1 of episode {episode.id}. Nothing of it is recorded."]
         with pytest.raises(UnsupportedTypeError, match="note: cannot record object"):
             episode.step(1, 0.0, _at(1), note=object())
         episode.step(1, 0.0, _at(1), terminated=True)

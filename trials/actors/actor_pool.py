@@ -156,7 +156,7 @@ class SeatedActor:
 class ActorPool(AsyncClosing):
     """Actors for trials. Asynchronous; all calls come from one event loop.
 
-    Each actor has a process of its own while its trial goes on, so that a slow one delays nobody else; actors that act
+    Each actor has a process of its own while its trial goes on, so that a slow one delays no other; actors that act
     together (`act_batch`) share one. A process is used again for the next trial.
 
     Args:

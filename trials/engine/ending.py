@@ -42,7 +42,7 @@ def environment_failed(state: State, event: EnvironmentFailed) -> Messages:
 
 
 def stop(state: State, event: Stop) -> Messages:
-    """Somebody outside ends it."""
+    """A person outside ends it."""
     if event.is_hard:
         yield from end(state, Status.ABANDONED, event.reason)
     elif state.phase is Phase.RUNNING:

@@ -96,7 +96,7 @@ class SeatLeft(SeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class DriverChanged(SeatEvent):
-    """Somebody else is to act from a seat, from the next step on.
+    """Another person is to act from a seat, from the next step on.
 
     Attributes:
       driver: who; HUMAN only if a person holds the seat.
@@ -142,7 +142,7 @@ class ActorFailed(SeatEvent):
     Attributes:
       reason: for people to read.
       step: of the request; None: the actor is lost outside a request.
-      is_lost: whether it can act no more: its fallback drives the seat from now on, or nobody.
+      is_lost: whether it can act no more: its fallback drives the seat from now on, or the default action is done.
     """
 
     reason: str
@@ -180,7 +180,7 @@ class Confirm(SeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class RateChanged(Event):
-    """Somebody moved the slider.
+    """A person moved the slider.
 
     Attributes:
       fps: steps a second, 1 to 60.

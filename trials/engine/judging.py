@@ -10,7 +10,7 @@ from rlds_kit.trials.engine.state import Messages, Refusal, State
 
 
 def reward_given(state: State, event: RewardGiven) -> Messages:
-    """Somebody judges a step that was done."""
+    """A person judges a step that was done."""
     receivers = state.receivers(event.seat)
     step = state.step if event.step is None else event.step
     if not 1 <= step <= state.step:

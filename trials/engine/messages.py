@@ -131,7 +131,7 @@ class ShowState(Message):
 
 @dataclass(frozen=True, slots=True)
 class ShowDriver(Message):
-    """Show people that somebody else acts from a seat now.
+    """Show people that another person acts from a seat now.
 
     Attributes:
       seat: its name.

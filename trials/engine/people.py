@@ -17,7 +17,7 @@ def seat_taken(state: State, event: SeatTaken) -> Messages:
     if each.config.driver is not Driver.HUMAN:
         raise Refusal(f"seat {each.name!r} is not for people")
     if each.holder not in {None, event.holder}:
-        raise Refusal(f"seat {each.name!r} is taken by somebody else")
+        raise Refusal(f"seat {each.name!r} is taken by another person")
     if each.connection == event.connection:
         raise Refusal(f"this window has the seat {each.name!r} already")
     if each.connection is not None:
@@ -69,7 +69,7 @@ def lost_for_good(state: State, each: Seat) -> Messages:
 
 
 def driver_changed(state: State, event: DriverChanged) -> Messages:
-    """Somebody else acts, from the next step on."""
+    """Another person acts, from the next step on."""
     each = state.seat(event.seat)
     if event.driver is Driver.HUMAN and each.holder is None:
         raise Refusal(f"seat {each.name!r} has no person")
@@ -82,7 +82,7 @@ def driver_changed(state: State, event: DriverChanged) -> Messages:
 
 
 def drive(each: Seat, driver: Driver) -> ShowDriver:
-    """Puts somebody else in charge of a seat."""
+    """Puts another person in charge of a seat."""
     clear(each)
     each.driver = driver
     return ShowDriver(each.name, driver)

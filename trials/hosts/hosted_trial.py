@@ -169,7 +169,7 @@ class HostedTrial:
         before, self.observations = self.observations, dict(done.observations)
         doing, self._doing = self._doing, None
         if doing is None:  # a defect: nothing else requests steps
-            raise RuntimeError("the environment did a step that nobody requested")
+            raise RuntimeError("the environment did a step that was not requested")
         before_ns, self._ticked_ns = self._ticked_ns, self.now()
         self._observer.ticked((self._ticked_ns - before_ns) / 1e9)
         flags = done.terminated, done.truncated

@@ -23,7 +23,7 @@ class State(Enum):
     ENDED = "ended"
     FAILED = "failed"
     LOST = "lost"
-    """The launcher was killed; nobody knows."""
+    """The launcher was killed, so the result is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,7 @@ class BadTokenError(RldsKitError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Who somebody is.
+    """Who a person is.
 
     Attributes:
       name: of the person or program; the source of the rewards that it gives.

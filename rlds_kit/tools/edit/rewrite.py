@@ -58,9 +58,9 @@ def write_changed(output: Output, episode: SourceEpisode, made: Rewrite, choose:
         rows = range(max(header.first_row, made.begin) - made.begin, min(header.end_row, made.stop) - made.begin)
         if not rows:
             continue
-        kept = _columns(episode, position, base, header, made)
-        stored = {id(column): encoded for column, encoded in kept if encoded is not None}
-        changed = made.change(writer, rows, [column for column, _ in kept])
+        sources = _columns(episode, position, base, header, made)
+        stored = {id(column): encoded for column, encoded in sources if encoded is not None}
+        changed = made.change(writer, rows, [column for column, _ in sources])
         digest.update(changed)
         pairs = [stored.get(id(each)) or columns.encode(each, choose) for each in changed]
         ends = pb.BlockHeader(episode_id=made.start.episode_id, first_row=rows.start, end_row=rows.stop)

@@ -25,12 +25,12 @@ export function Lobby({ me, go, refresh }) {
 }
 
 function Waiting({ title, go, refresh }) {
-  const [said, setSaid] = useState(/** @type {any} */ (null));
+  const [latest, setLatest] = useState(/** @type {any} */ (null));
   const [tries, setTries] = useState(0);
   useEffect(() => {
-    setSaid(null);
+    setLatest(null);
     return waitIn("/ws/crowd", null, (message) => {
-      setSaid(message);
+      setLatest(message);
       if (message.type === "countdown") ring();
       if (message.type === "matched") {
         remember(message.session, message.token, { isReady: true });
@@ -41,9 +41,9 @@ function Waiting({ title, go, refresh }) {
   return html`
     <h1>${title}</h1>
     <section class="card lobby" aria-label="Lobby" aria-live="polite">
-      <${Standing} said=${said} />
+      <${Standing} message=${latest} />
       <div class="actions">
-        ${said?.type === "refused" && html`<button class="primary" onClick=${() => setTries(tries + 1)}>Wait again</button>`}
+        ${latest?.type === "refused" && html`<button class="primary" onClick=${() => setTries(tries + 1)}>Wait again</button>`}
         <button onClick=${() => go("leave")}>Leave</button>
       </div>
     </section>

@@ -97,7 +97,7 @@ function Step({ me, go, refresh, arrive }) {
     case "done":
       return html`<${LastPage} me=${me} again=${() => arrive(true)} />`;
     case "dropped":
-      return html`<div class="card empty"><h2>You left</h2><p>Your place may be somebody else's by now.</p>
+      return html`<div class="card empty"><h2>You left</h2><p>Your place may be another participant's by now.</p>
         <div class="actions"><button class="primary" onClick=${() => arrive()}>Come back</button></div></div>`;
     default:
       return html`<${SentAway} me=${me} />`;
@@ -109,7 +109,7 @@ function group() {
   return decodeURIComponent(location.pathname.split("/")[2] ?? "");
 }
 
-/** With a link of one's own, which the experimenter made for somebody who lost their browser. */
+/** With a link of one's own, which the experimenter made for a participant who lost their browser. */
 async function logIn() {
   const token = parse().params.get("token");
   if (!token) return;

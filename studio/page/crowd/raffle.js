@@ -32,7 +32,7 @@ export function Raffle({ crowd, load }) {
   };
   const people = Object.keys(found?.tickets ?? {}).length;
   return html`<section class="card stack" aria-label="Raffle"><h2>Raffle</h2>
-    <p class="muted">Publish the hash of the tickets first. Then draw with a phrase that nobody can choose, such as tomorrow's numbers of a public lottery: anybody who has the tickets can draw them again.</p>
+    <p class="muted">Publish the hash of the tickets first. Then draw with a phrase that cannot be chosen, such as tomorrow's numbers of a public lottery: anybody who has the tickets can draw them again.</p>
     <div class="actions"><button onClick=${look}>Count tickets</button></div>
     ${found && people === 0 && html`<p>There are no tickets that were not drawn.</p>`}
     ${people > 0 && html`<p>${count(Object.values(found.tickets).reduce((sum, each) => sum + each, 0), "ticket")} of ${people === 1 ? "one person" : `${people} people`}, with the hash <code class="small crowd-hash">${found.commitment}</code> <${CopyButton} text=${found.commitment} label="Copy" /></p>

@@ -24,7 +24,7 @@ export function datasetListing() {
     ],
     sort: "number",
     mostRows: 200,
-    asked: ({ sort, ...query }) => {
+    parameters: ({ sort, ...query }) => {
       const order = sort.startsWith("-") ? "desc" : "";
       const given = Object.entries({ ...query, sort: sort.replace(/^-/, ""), order }).filter(([, value]) => value);
       return new URLSearchParams(given).toString();

@@ -1,4 +1,4 @@
-// The episodes that the table shows, asked again from time to time: others record and tag.
+// The episodes that the table shows, requested again from time to time: others record and tag.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { request } from "../api.js";
 
@@ -11,9 +11,9 @@ export function useFound(listing, query) {
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
   const [round, setRound] = useState(0);
-  const shown = useRef(""); // asked again, the same is shown as before until the answer comes
+  const shown = useRef(""); // while it is requested again, the same is shown as before until the answer comes
   const reload = useCallback(() => setRound((before) => before + 1), []);
-  const asked = listing.asked({ ...query, sort: query.sort || listing.sort });
+  const parameters = listing.parameters({ ...query, sort: query.sort || listing.sort });
   useEffect(() => {
     const controller = new AbortController();
     listing.known(controller.signal).then((more) => setKnown((before) => ({ ...before, ...more })), () => {});
@@ -21,13 +21,13 @@ export function useFound(listing, query) {
   }, [listing]);
   useEffect(() => {
     const controller = new AbortController();
-    setBusy(shown.current !== asked);
-    request(`episodes?${asked}`, { signal: controller.signal }).then(
+    setBusy(shown.current !== parameters);
+    request(`episodes?${parameters}`, { signal: controller.signal }).then(
       (answer) => {
         const page = listing.found(answer);
         setFound(page);
         setKnown((before) => ({ ...before, tags: merged(before.tags, page.tags), users: merged(before.users, usersOf(page)) }));
-        shown.current = asked;
+        shown.current = parameters;
         setProblem("");
         setBusy(false);
       },
@@ -38,7 +38,7 @@ export function useFound(listing, query) {
       },
     );
     return () => controller.abort();
-  }, [listing, asked, round]);
+  }, [listing, parameters, round]);
   useEffect(() => {
     const again = () => document.visibilityState === "visible" && reload();
     const timer = setInterval(again, AGAIN_MS);

@@ -37,9 +37,9 @@ import { studioListing } from "./studio_listing.js";
  * @property {Filter[]} filters
  * @property {string} sort at first, with "-" before it from the greatest
  * @property {number} mostRows of a page
- * @property {(query: Record<string, string>) => string} asked the query of the request
+ * @property {(query: Record<string, string>) => string} parameters of the request, as its query string
  * @property {(answer: any) => Found} found
- * @property {(signal: AbortSignal) => Promise<Partial<Known>>} known what is asked once
+ * @property {(signal: AbortSignal) => Promise<Partial<Known>>} known what is requested once
  * @property {boolean} isStudio whether episodes can be exported and deleted
  */
 

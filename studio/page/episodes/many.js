@@ -11,8 +11,8 @@ const PATIENCE_MS = 500;
 export async function allFound(listing, query) {
   const rows = [];
   for (let page = 0; rows.length < MOST_SELECTED; page += 1) {
-    const asked = listing.asked({ ...query, sort: query.sort || listing.sort, size: String(listing.mostRows), page: String(page || "") });
-    const found = listing.found(await request(`episodes?${asked}`));
+    const parameters = listing.parameters({ ...query, sort: query.sort || listing.sort, size: String(listing.mostRows), page: String(page || "") });
+    const found = listing.found(await request(`episodes?${parameters}`));
     rows.push(...found.rows);
     if (!found.rows.length || rows.length >= found.total) break;
   }

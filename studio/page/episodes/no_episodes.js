@@ -9,7 +9,7 @@ export function NoEpisodes({ isFiltered, mode, clear }) {
       <p class="actions"><button onClick=${clear}>Clear the filters</button></p></div>`;
   }
   if (mode === "studio") {
-    return html`<div class="card empty"><h2>Nothing is recorded yet</h2><p>Every episode that somebody plays appears here.</p>
+    return html`<div class="card empty"><h2>Nothing is recorded yet</h2><p>Every episode that a person plays appears here.</p>
       <p class="actions"><a class="button primary" href=${link("studies")}>Play a study</a></p></div>`;
   }
   return html`<div class="card empty"><h2>This dataset has no episodes yet</h2>

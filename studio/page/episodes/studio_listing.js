@@ -1,8 +1,8 @@
-// The table of the studio: the episodes that somebody may see, of all studies.
+// The table of the studio: the episodes that a person may see, of all studies.
 import { request } from "../api.js";
 
 const STATUSES = ["completed", "cancelled", "rejected", "abandoned", "recording"];
-const VALID = "valid"; // in the link; the server is asked for those that nobody gave up
+const VALID = "valid"; // in the link; the request leaves out abandoned episodes
 const VALID_STATUSES = ["recording", "completed", "cancelled"];
 const TONES = { completed: "success", cancelled: "warning", rejected: "danger", recording: "accent" };
 const NS = 1e6; // in a millisecond
@@ -33,7 +33,7 @@ export function studioListing(me) {
     ],
     sort: "-started",
     mostRows: 500,
-    asked,
+    parameters,
     found: (answer) => {
       const rows = answer.episodes.map(rowOf);
       const tags = [...new Set(rows.flatMap((each) => each.tags))].sort();
@@ -48,7 +48,7 @@ export function studioListing(me) {
   };
 }
 
-function asked(query) {
+function parameters(query) {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (!value) continue;

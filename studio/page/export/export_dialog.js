@@ -30,7 +30,7 @@ export function ExportDialog({ episodes, labels, close, canFolder }) {
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
       ${!begun && exportable.length > completed.length && html`<label class="option">
         <input type="checkbox" class="switch" role="switch" checked=${isAll} onChange=${(event) => setAll(event.target.checked)} />
-        <span>Also those that nobody completed
+        <span>Also those that are not complete
           <span class="hint">${count(exportable.length - completed.length, "episode")} cancelled, rejected or abandoned</span></span></label>`}
       ${!begun && html`<${ExportForm} episodes=${wanted.length} labels=${offered} start=${begin} cancel=${close} canFolder=${canFolder} />`}
       ${begun && made && html`<${ExportCard} made=${made} remove=${remove} again=${again} />`}

@@ -47,10 +47,10 @@ function exportable(listing) {
   return {
     ...listing,
     filters: listing.filters.map((filter) => (filter.name === "status" ? { ...filter, options } : filter)),
-    asked: ({ status, ...query }) => {
-      const asked = new URLSearchParams(listing.asked(query));
-      for (const each of statuses(status)) asked.append("status", each);
-      return asked.toString();
+    parameters: ({ status, ...query }) => {
+      const parameters = new URLSearchParams(listing.parameters(query));
+      for (const each of statuses(status)) parameters.append("status", each);
+      return parameters.toString();
     },
   };
 }

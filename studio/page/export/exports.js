@@ -27,11 +27,11 @@ export function isOver(each) {
   return OVER.includes(each.state);
 }
 
-/** All of one's exports, the newest first; asked again while one of them is being made, or no answer came. */
+/** All of one's exports, the newest first; requested again while one of them is being made, or no answer came. */
 export function useExports() {
   const [all, setAll] = useState(/** @type {Export[] | null} */ (null));
   const [problem, setProblem] = useState("");
-  const [lost, setLost] = useState({ says: "" }); // why they could not be asked for; then it is tried again
+  const [lost, setLost] = useState({ says: "" }); // why the request failed; it is sent again
   const follow = useCallback(async (signal) => {
     try {
       setAll((await request("exports", { signal })).exports);

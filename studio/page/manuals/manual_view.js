@@ -22,7 +22,7 @@ export function ManualView({ params }) {
       setFound(await request(`${path}/overrides`, { method: "PUT", body: { object, verdict, fingerprint: found.fingerprint } }));
     } catch (error) {
       toastError(error);
-      await load(); // somebody else may have decided
+      await load(); // another person may have decided
     }
   };
   if (problem) return html`<p class="problem" role="alert">${problem}</p><a href="#manuals">All manuals</a>`;

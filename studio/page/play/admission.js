@@ -32,7 +32,7 @@ export function knownSession(session) {
   return token ? { session, token } : null;
 }
 
-/** @param {string} session that somebody else plays @returns {Promise<Admission>} */
+/** @param {string} session that another person plays @returns {Promise<Admission>} */
 export async function lookOn(session) {
   const { token } = await request(`sessions/${encodeURIComponent(session)}/look`, { method: "POST", body: {} });
   return { session, token };

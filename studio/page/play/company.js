@@ -32,7 +32,7 @@ export function Company({ player }) {
   </section>`;
 }
 
-/** What somebody wants, and a button to agree. */
+/** What a person wants, and a button to agree. */
 function Votes({ player }) {
   const { votes, welcome } = player.known;
   const open = Object.values(votes).filter(({ needed }) => needed > 0);

@@ -4,7 +4,7 @@
  * @typedef {{link: string, reason: string, welcome: any, state: any, ask: any, saved: any[], drivers: Record<string, string>,
  *   judged: any, company: {seat: string, state: string, program: string}[] | null,
  *   texts: {sender: string, content: string}[], votes: Record<string, any>, warning: string}} Known `judged`: the latest reward
- *   that somebody gave; `warning`: that the link is too slow
+ *   that a person gave; `warning`: that the link is too slow
  */
 
 /** @type {Known} */
@@ -16,7 +16,7 @@ const MOST_TEXTS = 200;
 export function follow(known, message) {
   switch (message.type) {
     case "welcome":
-      return { ...known, welcome: message, reason: "", warning: "" };
+      return { ...known, welcome: message, saved: [...message.saved].reverse(), reason: "", warning: "" };
     case "link":
       return { ...known, warning: message.warning };
     case "look":

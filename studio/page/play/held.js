@@ -30,7 +30,7 @@ export class Held {
     for (const device of Object.keys(this._of)) this.set(device, {});
   }
 
-  /** Tells all anew, to somebody who does not know it. */
+  /** Tells all anew, to a person who does not know it. */
   repeat() {
     this._told = "";
     const [device = "keyboard"] = Object.keys(this._of);

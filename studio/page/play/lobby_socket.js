@@ -1,4 +1,4 @@
-// The socket of somebody who waits for others. If it is lost, it is opened again; the place in the queue is lost with it.
+// The socket of a person who waits for others. If it is lost, it is opened again; the place in the queue is lost with it.
 
 const VERSION = 1;
 const AGAIN_MS = 1000;

@@ -15,15 +15,15 @@ export function LobbyView({ params }) {
   const study = params.get("study") ?? "";
   const environment = params.get("environment") ?? "";
   const [about, setAbout] = useState(/** @type {any} */ (null));
-  const [said, setSaid] = useState(/** @type {any} */ (null));
+  const [latest, setLatest] = useState(/** @type {any} */ (null));
   const [tries, setTries] = useState(0);
   useEffect(() => {
     request(`studies/${encodeURIComponent(study)}`).then((found) => setAbout(found.study), toastError);
   }, [study]);
   useEffect(() => {
-    setSaid(null);
+    setLatest(null);
     return waitIn("/ws/lobby", { study, environment }, (message) => {
-      setSaid(message);
+      setLatest(message);
       if (message.type === "countdown") ring();
       if (message.type === "matched") enter(study, environment, message);
     });
@@ -37,10 +37,10 @@ export function LobbyView({ params }) {
       <h1>${own?.name ?? "Lobby"}</h1>
     </div>
     <section class="card lobby" aria-label="Lobby" aria-live="polite">
-      <${Standing} said=${said} />
+      <${Standing} message=${latest} />
       <div class="actions">
-        ${said?.type === "refused" && html`<button class="primary" onClick=${() => setTries(tries + 1)}>Wait again</button>`}
-        <a class="button" href=${back}>${said?.type === "refused" ? "Back" : "Cancel"}</a>
+        ${latest?.type === "refused" && html`<button class="primary" onClick=${() => setTries(tries + 1)}>Wait again</button>`}
+        <a class="button" href=${back}>${latest?.type === "refused" ? "Back" : "Cancel"}</a>
       </div>
     </section>
     ${texts.length > 0 && html`<section class="card"><h2>Instructions</h2>${texts.map((text) => html`<${Markdown} text=${text} />`)}</section>`}

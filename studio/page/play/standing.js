@@ -3,30 +3,30 @@ import { useEffect, useState } from "preact/hooks";
 import { count } from "../format.js";
 import { html } from "../html.js";
 
-/** @param {{said: any}} props `said`: the latest message; null: there is none yet */
-export function Standing({ said }) {
-  switch (said?.type) {
+/** @param {{message: any}} props `message`: the latest message; null: there is none yet */
+export function Standing({ message }) {
+  switch (message?.type) {
     case "queue":
-      return html`<h2>${said.notice ? "One moment" : "Waiting for others"}</h2>
-        <${Places} filled=${Math.min(said.waiting, said.needed)} of=${said.needed} />
-        <p><strong class="numbers">${said.waiting}</strong> of ${count(said.needed, "person", "people")} ${said.waiting === 1 ? "is" : "are"} here.
-          You are number <strong class="numbers">${said.place}</strong>.</p>
-        ${said.notice && html`<p class="note">${said.notice}</p>`}
-        ${said.fill_seconds !== null && html`<p class="muted">${fillText(said.fill_seconds)}</p>`}`;
+      return html`<h2>${message.notice ? "One moment" : "Waiting for others"}</h2>
+        <${Places} filled=${Math.min(message.waiting, message.needed)} of=${message.needed} />
+        <p><strong class="numbers">${message.waiting}</strong> of ${count(message.needed, "person", "people")} ${message.waiting === 1 ? "is" : "are"} here.
+          You are number <strong class="numbers">${message.place}</strong>.</p>
+        ${message.notice && html`<p class="note">${message.notice}</p>`}
+        ${message.fill_seconds !== null && html`<p class="muted">${fillText(message.fill_seconds)}</p>`}`;
     case "countdown":
-      return html`<h2>Everybody is here</h2><${Seconds} seconds=${said.seconds} />
-        <p>${count(said.people, "person", "people")}${said.programs > 0 ? ` and ${count(said.programs, "program")}` : ""} play together.</p>`;
+      return html`<h2>Everybody is here</h2><${Seconds} seconds=${message.seconds} />
+        <p>${count(message.people, "person", "people")}${message.programs > 0 ? ` and ${count(message.programs, "program")}` : ""} play together.</p>`;
     case "matched":
       return html`<h2>Off you go</h2>`;
     case "refused":
-      return html`<h2>You wait no more</h2><p role="alert">${said.message}</p>`;
+      return html`<h2>You wait no more</h2><p role="alert">${message.message}</p>`;
     default:
-      return html`<h2>${said ? "The connection is lost. Trying again…" : "Entering the lobby…"}</h2><span class="spinner" aria-hidden="true"></span>`;
+      return html`<h2>${message ? "The connection is lost. Trying again…" : "Entering the lobby…"}</h2><span class="spinner" aria-hidden="true"></span>`;
   }
 }
 
 function fillText(seconds) {
-  return seconds > 0 ? `If nobody else comes, programs take the empty seats in ${count(seconds, "second")}.` : "Programs take the empty seats now.";
+  return seconds > 0 ? `If no other person comes, programs take the empty seats in ${count(seconds, "second")}.` : "Programs take the empty seats now.";
 }
 
 function Places({ filled, of }) {

@@ -1,4 +1,4 @@
-// Watching while somebody plays.
+// Watching while a person plays.
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../html.js";
 import { link } from "../router.js";

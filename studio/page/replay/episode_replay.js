@@ -8,7 +8,7 @@ import { Notes } from "./notes.js";
 import { useAhead, usePlayback } from "./playback.js";
 import { useReplayKeys } from "./replay_keys.js";
 import { RewardProfile } from "./reward_profile.js";
-import { Said } from "./said.js";
+import { StepAnnotations } from "./step_annotations.js";
 import { ShortcutsHelp } from "./shortcuts_help.js";
 import { useSpan } from "./span.js";
 import { hasStage, Stage } from "./stage.js";
@@ -53,7 +53,7 @@ export function EpisodeReplay({ facts, params, about, grow }) {
       <div class="replay-side">
         <${EpisodeTags} annotations=${live.annotations} tagging=${tagging} />
         ${facts.can_annotate && html`<${StepTags} annotations=${live.annotations} length=${facts.length} span=${span} tagging=${tagging} />`}
-        <${Said} ...${place} tagging=${tagging} />
+        <${StepAnnotations} ...${place} tagging=${tagging} />
         <${Notes} annotations=${live.annotations} go=${playback.go} tagging=${tagging} />
       </div>
     </div>`}

@@ -24,22 +24,22 @@ const LONGEST_WAIT_MS = 15_000;
  * @param {(length: number, end: string) => void} grow called when steps were added
  */
 export function useAnnotations(episode, first, grow) {
-  const [said, setSaid] = useState(first);
+  const [known, setKnown] = useState(first);
   const [isLive, setLive] = useState(false);
   const [problem, setProblem] = useState("");
   const added = useRef(/** @type {string[]} */ ([]));
   const adding = useRef(Promise.resolve(true));
-  const isTold = useRef(false);
+  const isCurrent = useRef(false);
   const linked = (isNow) => {
-    isTold.current = isNow;
+    isCurrent.current = isNow;
     setLive(isNow);
   };
-  useEffect(() => follow(episode, setSaid, linked, grow), [episode]);
+  useEffect(() => follow(episode, setKnown, linked, grow), [episode]);
 
   const change = useCallback(async (path, options) => {
     try {
       const answer = await request(`replay/${episode}/annotations${path}`, options);
-      if (!isTold.current) setSaid(answer); // else the socket told it before, and perhaps something newer since
+      if (!isCurrent.current) setKnown(answer); // else the socket has sent it already, and perhaps newer ones
       setProblem("");
       return answer.annotations;
     } catch (error) {
@@ -47,7 +47,7 @@ export function useAnnotations(episode, first, grow) {
       return null;
     }
   }, [episode]);
-  const { annotations, problems } = said;
+  const { annotations, problems } = known;
   const there = useRef(annotations);
   there.current = annotations;
   /** @returns {Promise<boolean>} whether it was done */
@@ -73,7 +73,7 @@ export function useAnnotations(episode, first, grow) {
   return { annotations, problems, isLive, problem, setProblem, add, remove, undo };
 }
 
-/** Keeps a socket open as long as somebody looks. @returns {() => void} ends it */
+/** Keeps a socket open as long as the page is shown. @returns {() => void} ends it */
 function follow(episode, show, setLive, grow) {
   let wait = FIRST_WAIT_MS;
   let timer = 0;

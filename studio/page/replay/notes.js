@@ -42,7 +42,7 @@ export function Notes({ annotations, go, tagging }) {
 /** @param {{id: string, says: string, first?: string, over?: [number, number], save: Function, cancel?: () => void}} props */
 function NoteForm({ id, says, first = "", over, save, cancel }) {
   const [isOfSteps, setOfSteps] = useState(false);
-  const [text, setText, submit] = useEntry((said) => save(said, isOfSteps ? over : null), first);
+  const [text, setText, submit] = useEntry((entered) => save(entered, isOfSteps ? over : null), first);
   const press = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
   return html`<form class="note-form" onSubmit=${submit}>
     <textarea id=${id} rows="2" maxlength="20000" placeholder=${says} aria-label=${says} value=${text} onKeyDown=${press}

@@ -38,7 +38,7 @@ export function ReplayView({ params, about }) {
   return html`<${EpisodeReplay} key=${facts.id} facts=${facts} params=${params} about=${about} grow=${grow} />`;
 }
 
-/** What to call when the episode is longer: it is asked for again, at most once a second. */
+/** What to call when the episode is longer: it is requested again, at most once a second. */
 function useGrowth(latest, load) {
   const timer = useRef(0);
   useEffect(() => () => clearTimeout(timer.current), []);

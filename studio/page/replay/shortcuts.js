@@ -63,7 +63,7 @@ const BY_KEY = new Map(SHORTCUTS.flatMap((each) => each.keys.map((key) => [key, 
 const WRITING = "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 const PRESSED = "button, a[href], summary, [role=button]";
 
-/** Does what keys mean, unless somebody writes or a dialog is open. @param {Actions} actions */
+/** Does what keys mean, unless a person writes or a dialog is open. @param {Actions} actions */
 export function useShortcuts(actions) {
   const latest = useRef(actions);
   latest.current = actions;

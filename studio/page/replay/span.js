@@ -1,4 +1,4 @@
-// A span of steps that somebody chooses, to say something of all of them.
+// A span of steps that a person chooses, to annotate all of them.
 import { useCallback, useState } from "preact/hooks";
 
 /**

@@ -1,4 +1,4 @@
-// The steps of an episode as the page holds them: asked for once, loaded ahead, and the longest unused ones let go.
+// The steps of an episode in the page: each is requested once, they are loaded ahead, and the longest unused ones let go.
 import { request } from "../api.js";
 import { Pictures, picturesIn } from "./pictures.js";
 import { screenText } from "./screen_text.js";
@@ -55,7 +55,7 @@ export class Steps {
   }
 
   /**
-   * Loads steps with their pictures before somebody asks; what fails is asked again when it is shown.
+   * Loads steps with their pictures before they are shown; what fails is requested again when it is shown.
    * @param {number[]} steps @param {import("./pictures.js").Picture[]} shown pictures
    */
   ahead(steps, shown = this.shown) {

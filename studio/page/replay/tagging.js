@@ -1,4 +1,4 @@
-// What somebody may say of an episode, and saying it.
+// Tags that a person may give an episode, and the requests that do it.
 import { useMemo, useRef } from "preact/hooks";
 import { numbered, tagsOver } from "./labels.js";
 

@@ -12,7 +12,7 @@ import { addTasks, home, isParticipating, VIEWS } from "./views.js";
 export function Shell() {
   const route = useRoute();
   const [about, setAbout] = useState(null);
-  const [me, setMe] = useState(/** @type {any} */ (undefined)); // null: nobody is logged in
+  const [me, setMe] = useState(/** @type {any} */ (undefined)); // null: not logged in
   const [problem, setProblem] = useState("");
 
   const ask = useCallback(async () => {

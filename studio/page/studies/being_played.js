@@ -15,7 +15,7 @@ export function BeingPlayed({ study }) {
     const controller = new AbortController();
     const ask = () => request(`studies/${encodeURIComponent(study.id)}/sessions`, { signal: controller.signal }).then(
       (found) => setSessions(found.sessions),
-      () => {}, // what is known stays; it is asked again
+      () => {}, // what is known stays; the request is sent again
     );
     ask();
     const timer = setInterval(ask, AGAIN_MS);

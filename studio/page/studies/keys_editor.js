@@ -6,22 +6,22 @@ import { bodyOf } from "./draft.js";
 
 /** @param {{environment: any, set: (controls: any) => void}} props `controls` of null are those that are known of it */
 export function KeysEditor({ environment, set }) {
-  const [said, setSaid] = useState("");
+  const [status, setStatus] = useState("");
   const { controls } = environment;
   const edit = async () => {
-    setSaid("Making the environment, to see its actions…");
+    setStatus("Making the environment, to see its actions…");
     try {
       const [wanted] = bodyOf({ name: "", environments: [{ ...environment, controls: null }] }).environments;
       const answer = await request("environments/controls", { method: "POST", body: { environment: wanted } });
       if (answer.controls) set({ actions: answer.controls.actions, default: answer.controls.default });
-      setSaid(answer.controls ? "" : "Its actions are numbers; pairs of keys and sticks move them.");
+      setStatus(answer.controls ? "" : "Its actions are numbers; pairs of keys and sticks move them.");
     } catch (error) {
-      setSaid(error.message);
+      setStatus(error.message);
     }
   };
   if (!controls) {
     return html`<div class="row small"><button type="button" onClick=${edit}>Edit the keys</button>
-      <span class="muted" role="status">${said || "Keys and names are those that are known of the environment."}</span></div>`;
+      <span class="muted" role="status">${status || "Keys and names are those that are known of the environment."}</span></div>`;
   }
   const change = (at, changes) => set({ ...controls, actions: controls.actions.map((row, number) => (number === at ? { ...row, ...changes } : row)) });
   return html`

@@ -41,7 +41,7 @@ function TextField({ title, kind, schema, value, isRequired, set }) {
       event.target.setCustomValidity("");
     } catch (error) {
       setProblem(error.message);
-      event.target.setCustomValidity(error.message); // the form is not sent with what nobody understands
+      event.target.setCustomValidity(error.message); // the form is not sent with an invalid value
     }
   };
   const byDefault = schema.default === undefined ? "" : write(schema.default, kind) || "empty";

@@ -19,16 +19,16 @@ const DECIDED = [
 /** @param {{environment: any, actors: string[], set: (changes: any) => void}} props `actors`: programs that may take seats */
 export function SeatsEditor({ environment, actors, set }) {
   const { seats, together } = environment;
-  const [said, setSaid] = useState("");
+  const [status, setStatus] = useState("");
   const find = async () => {
-    setSaid("Making the environment, to see its seats…");
+    setStatus("Making the environment, to see its seats…");
     try {
       const [wanted] = bodyOf({ name: "", environments: [{ ...environment, seats: [] }] }).environments;
       const answer = await request("environments/seats", { method: "POST", body: { environment: wanted } });
       set({ seats: answer.seats.map(({ name }) => ({ name })) });
-      setSaid("");
+      setStatus("");
     } catch (error) {
-      setSaid(error.message);
+      setStatus(error.message);
     }
   };
   useEffect(() => {
@@ -39,7 +39,7 @@ export function SeatsEditor({ environment, actors, set }) {
   return html`
     <fieldset class="seats-editor">
       <legend>Seats</legend>
-      <p class="muted small" role="status">${said}</p>
+      <p class="muted small" role="status">${status}</p>
       <div class="scrolled"><table>
         <thead><tr><th scope="col">Seat</th><th scope="col">Who sits there</th><th scope="col">Program</th><th scope="col">Required</th></tr></thead>
         <tbody>${seats.map((each) => html`<${Seat} key=${each.name} seat=${each} actors=${actors} change=${change} />`)}</tbody>

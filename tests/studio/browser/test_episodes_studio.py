@@ -26,7 +26,7 @@ def _table(open_page: Open, study: Mapping[str, Any], **options: Any) -> Page:
 
 def _said(page: Page) -> Locator:
     """The labels of steps."""
-    return page.get_by_role("region", name="Said of steps").locator(".label")
+    return page.get_by_role("region", name="Annotations of steps").locator(".label")
 
 
 def test_r28_a_designer_sees_all_of_a_study(open_page: Open, study: Mapping[str, Any]) -> None:

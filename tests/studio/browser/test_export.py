@@ -159,5 +159,5 @@ def test_only_completed_ones_unless_asked(open_page: Open, studio: StudioProcess
     expect(page.locator("tbody tr")).to_have_count(4)
     dialog = _select_all(page)
     expect(dialog.get_by_role("button", name="Export 3 episodes")).to_be_visible()
-    dialog.get_by_role("switch", name="Also those that nobody completed").check()
+    dialog.get_by_role("switch", name="Also those that are not complete").check()
     expect(dialog.get_by_role("button", name="Export 4 episodes")).to_be_visible()

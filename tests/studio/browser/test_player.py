@@ -164,10 +164,17 @@ def test_who_asked_to_end_may_play_on(open_page: Open, api: Api) -> None:
 
 
 def test_a_tab_that_is_loaded_again_goes_on_with_its_episode(open_page: Open, api: Api) -> None:
-    """The same session, the same step."""
+    """The same session, the same step, and the episodes before."""
     page = player_page.begun(open_page, api, player_page.PRESSED)
+    playing.press(page, "ArrowRight")
+    playing.end(page)
+    playing.save(page)
+    played = page.locator(".played").get_by_role("listitem")
+    expect(played).to_have_text(["Episode 1completed1 step, return 0"])
+    before = played.all_inner_texts()
     playing.press(page, "ArrowRight", "ArrowRight")
     page.reload()
+    expect(played).to_have_text(before)
     page.get_by_role("button", name="Continue").click()
     playing.expect_fact(page, "Step", "2")
     playing.press(page, "ArrowLeft")

@@ -83,7 +83,7 @@ def _say(page: Page, text: str) -> None:
 
 def _line(page: Page, steps: str) -> Locator:
     """What is said of some steps, in the list."""
-    return page.get_by_role("region", name="Said of steps").get_by_role("listitem").filter(has_text=steps)
+    return page.get_by_role("region", name="Annotations of steps").get_by_role("listitem").filter(has_text=steps)
 
 
 def test_tags_of_the_episode(page: Page, robot: Robot) -> None:

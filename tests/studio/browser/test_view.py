@@ -89,7 +89,7 @@ def test_the_connection_comes_back(robot: tuple[Path, str], browser: Browser, co
         page.context.set_offline(False)
         page.keyboard.press("1")
         expect(page.get_by_role("alert")).to_have_count(0)
-        expect(page.get_by_role("region", name="Said of steps").locator(".label")).to_have_text("success")
+        expect(page.get_by_role("region", name="Annotations of steps").locator(".label")).to_have_text("success")
     assert [each.value for each in rlds_kit.open(robot[0]).episodes[0].annotations()] == ["success"]
 
 

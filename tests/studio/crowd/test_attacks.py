@@ -62,7 +62,7 @@ def test_values_bonus_and_pace_that_a_browser_states_mean_nothing(walks: Studio)
     with eve.playing() as window:
         window.begin()
         window.say("rate", fps=60.0)
-        assert "nobody can change the speed" in window.until("error")["message"]
+        assert "the speed is fixed" in window.until("error")["message"]
         window.say("reward", value=1e6, step=0)
         window.press("ArrowRight", 1)
     assert ok(eve.ask("GET", "me/values"))["earned"]["total"] == "0.00"

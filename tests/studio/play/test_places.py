@@ -47,7 +47,7 @@ def test_a_session_that_nobody_looks_at_gives_its_place_to_somebody_who_comes(tm
             async with playing(served.url, "new:bob") as bob:
                 await bob.press("ArrowRight")
                 await bob.frame_of(1)
-                assert served.host.reasons == {"left": "nobody was here, and somebody else needed the place"}
+                assert served.host.reasons == {"left": "no person was connected, and another session needed the place"}
 
         run(play)
 

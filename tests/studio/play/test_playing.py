@@ -61,6 +61,25 @@ def test_r8_so_many_presses_are_so_many_steps(tmp_path: Path) -> None:
     assert rlds_kit.open(tmp_path).episodes[0].length == 9
 
 
+def test_a_window_that_comes_back_is_sent_the_episodes_that_are_over(tmp_path: Path) -> None:
+    """As the window before was: what was saved while the connection was lost is not missing in the list of the page."""
+    with serving({"s": pressed(CORRIDOR, tmp_path)}) as served:
+
+        async def play() -> None:
+            async with playing(served.url) as client:
+                assert client.said[0]["saved"] == []
+                await walk(client, 2)
+                first = await end(client, save=True, completed=False)
+                second = await end(client, save=False, completed=False)
+            async with entered(served.url) as again:
+                found = (await again.next_of("welcome"))["saved"]
+            sent = [{key: each[key] for key in each if key not in ("v", "type")} for each in (first, second)]
+            assert found == sent
+            assert [each["episode"] for each in found] == [0, 1]
+
+        run(play)
+
+
 def test_r9_a_clock_makes_steps_and_its_rate_is_recorded(tmp_path: Path) -> None:
     """It waits until the person is ready; then the default action is done where nothing is pressed."""
     with serving({"s": scene(CORRIDOR, tmp_path, fps=1.0, max_steps=8)}) as served:

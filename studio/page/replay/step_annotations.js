@@ -1,4 +1,4 @@
-// Everything that was said of steps, in their order; a click goes there.
+// The tags and rewards of steps, in their order; a click goes there.
 import { date } from "../format.js";
 import { html } from "../html.js";
 import { LabelChip } from "./label_chip.js";
@@ -8,7 +8,7 @@ import { written } from "./labels.js";
  * @param {{annotations: import("./live_annotations.js").Annotation[], step: number, go: (step: number) => void,
  *   choose: (span: [number, number] | null) => void, tagging: import("./tagging.js").Tagging}} props
  */
-export function Said({ annotations, step, go, choose, tagging }) {
+export function StepAnnotations({ annotations, step, go, choose, tagging }) {
   const found = annotations.filter((each) => each.steps && each.kind !== "note");
   found.sort((a, b) => a.steps[0] - b.steps[0] || a.steps[1] - b.steps[1]);
   const show = (each) => {
@@ -16,8 +16,8 @@ export function Said({ annotations, step, go, choose, tagging }) {
     choose(each.steps[1] - each.steps[0] > 1 ? each.steps : null);
   };
   return html`
-    <section class="card said" aria-label="Said of steps">
-      <h2>Said of steps</h2>
+    <section class="card step-annotations" aria-label="Annotations of steps">
+      <h2>Annotations of steps</h2>
       ${found.length === 0 && html`<p class="muted">Nothing yet. A key from <kbd>1</kbd> to <kbd>9</kbd> tags the step that is
         shown; <kbd>?</kbd> shows all keys.</p>`}
       <ul>
