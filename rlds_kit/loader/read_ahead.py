@@ -67,17 +67,24 @@ class GatherAhead:
       gather: reads samples.
       items: the numbers of the samples of each batch, in order.
       executor: that reads.
-      group: batches that are read together.
+      group: batches that are read together; at the beginning fewer, so that the first one does not wait for others.
       ahead: groups that are read ahead.
     """
 
     def __init__(self, gather: Gather, items: Iterator[np.ndarray], executor: Executor, group: int, ahead: int) -> None:
         self._gather, self._executor = gather, executor
-        self._groups = iter(lambda: [*itertools.islice(items, group)], [])
+        self._groups = self._grouped(items, group)
         self._queue: deque[Future[list[Batch]]] = deque()
         self._ready: deque[Batch] = deque()
         for _ in range(ahead):
             self._read_next()
+
+    @staticmethod
+    def _grouped(items: Iterator[np.ndarray], most: int) -> Iterator[list[np.ndarray]]:
+        size = 1
+        while group := [*itertools.islice(items, size)]:
+            yield group
+            size = min(2 * size, most)
 
     def take(self) -> Batch:
         """The next batch; there must be one.
