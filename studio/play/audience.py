@@ -80,6 +80,8 @@ class Audience:
         old, self.state = self.state, state
         if state.phase is not Phase.CONFIRMING:
             self._question = None
+        for each in self.windows.values():
+            each.frames.begin(state.episode)
         if state.phase is not Phase.RUNNING or old is None or old.standing != state.standing:
             self.broadcast(state)
 

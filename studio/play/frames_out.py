@@ -96,6 +96,11 @@ class FramesOut:
         self.dropped += self._newest is not None
         self._newest = shown
 
+    def begin(self, episode: int) -> None:
+        """Drops what waits of an earlier episode: sent after the state of this one, it would count as a frame of it."""
+        if self._newest is not None and self._newest.episode < episode:
+            self._newest, self.dropped = None, self.dropped + 1
+
     def next(self, time_ns: int) -> bytes | None:
         """The frame to send now.
 
