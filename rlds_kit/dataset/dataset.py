@@ -273,7 +273,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
     def source(self) -> Source:
         """The source for loaders: these episodes, with separately opened files."""
-        chosen = self._all[self._order]
+        chosen = self._all[self._order] if self._is_chosen else self._all
         is_locked = np.array([self._shards[name].is_locked for name in chosen.names], np.bool_)
         is_open = is_locked[chosen.entries.tables_of()] & (chosen.entries.column("end") == 0)
         spec = self.spec
@@ -283,7 +283,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         return Source(
             name=str(self.path),
             entries=chosen.entries,
-            numbers=np.arange(len(chosen)),
+            numbers=np.arange(len(chosen)) if self._is_chosen else self._order,
             ended=~is_open,
             reader=_Readers(OpenFiles(LOADER_CACHE_BYTES), self.path, chosen, self._amended),
             spec=specs.Dict({**spec.fields, **fields.fields}),

@@ -58,16 +58,15 @@ class Batches(Iterable[Batch]):
     def __iter__(self) -> Iterator[Batch]:
         epoch, done = self.start
         self._latest = _Loop(epoch, done, done)
-        self._cache = self._cache or self._samples.samples.cache(self._options.cache_bytes)
-        return self._run(self._latest, self._samples, self._cache)
+        return self._run(self._latest, self._samples)
 
-    def _run(self, loop: "_Loop", samples: Ordered, cache: FieldCache) -> Iterator[Batch]:
+    def _run(self, loop: "_Loop", samples: Ordered) -> Iterator[Batch]:
         options = self._options
         size = options.batch_size
         gather = samples.samples.quick(options.step_bytes) if options.shuffle == "global" else None
         executor = ThreadPoolExecutor(self._workers(is_quick=gather is not None), "rlds_kit-loader")
         try:
-            take = self._reader(loop, samples, cache, executor, gather)
+            take = self._reader(loop, samples, executor, gather)
             for first in range(loop.done, samples.count, size):
                 last = min(first + size, samples.count)
                 batch = take(last - first)
@@ -98,11 +97,12 @@ class Batches(Iterable[Batch]):
         return nbytes >= (HEAVY_BATCH if weights.row_bytes < HEAVY_ROW else HEAVY_BATCH // 4)
 
     def _reader(
-        self, loop: "_Loop", samples: Ordered, cache: FieldCache, executor: ThreadPoolExecutor, gather: Gather | None
+        self, loop: "_Loop", samples: Ordered, executor: ThreadPoolExecutor, gather: Gather | None
     ) -> Callable[[int], Batch]:
         """Returns the next so many samples, at every call."""
         if gather is None:
-            return ReadAhead(samples.samples, samples.pieces(loop.epoch, loop.done), executor, cache).take
+            pieces, cache = samples.pieces(loop.epoch, loop.done), self._cache_of(samples)
+            return ReadAhead(samples.samples, pieces, executor, cache).take
         weights, size = samples.samples.weights, self._options.batch_size
         sample_bytes = weights.rows_per_sample * weights.row_bytes
         most = self._options.step_bytes // 4 // sample_bytes
@@ -112,6 +112,13 @@ class Batches(Iterable[Batch]):
         ahead = min(most // (group * size), wanted)
         reader = GatherAhead(gather, samples.batches(loop.epoch, loop.done), executor, group, ahead)
         return lambda _: reader.take()
+
+    def _cache_of(self, samples: Ordered) -> FieldCache:
+        """The cache of small fields, which further loops over the same samples use, too."""
+        if samples is not self._samples:  # another state was loaded after the loop began
+            return samples.samples.cache(self._options.cache_bytes)
+        self._cache = self._cache or samples.samples.cache(self._options.cache_bytes)
+        return self._cache
 
     def state_dict(self) -> dict[str, Any]:
         """The position of the latest loop: returned batches count, prefetched ones do not.

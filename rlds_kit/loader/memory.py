@@ -111,6 +111,9 @@ allocate, so the limit may be slightly exceeded.
 
 
 _memory = ReusableMemory()
+batch_memory: Final = ReusableMemory()
+"""For large batches, whichever threads read them: the allocator gives memory of threads back to the system, and new
+memory costs as much as reading into it."""
 
 
 def is_little_lent(share: float = 1.0) -> bool:

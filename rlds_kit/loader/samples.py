@@ -19,9 +19,10 @@ from rlds_kit.loader.place import Place
 from rlds_kit.loader.plan import MEMORY, Options, Shuffle, Weights
 from rlds_kit.loader.pool import Pool, Read, converted
 from rlds_kit.loader.read_ahead import Batch, Gather
-from rlds_kit.loader.row_reader import NotFoundError, RowReader, Session
+from rlds_kit.loader.row_reader import RowReader, Session
 from rlds_kit.loader.segments import Segments, segments
 from rlds_kit.loader.source import Source
+from rlds_kit.loader.stored_leaf import NotFoundError
 from rlds_kit.storage.array_pool import ArrayPool
 
 EPISODE: Final = "episode"

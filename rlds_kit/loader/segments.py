@@ -53,7 +53,13 @@ def segments(source: Source) -> Segments:
     Raises:
       DamagedError: the numbers of the steps are damaged.
     """
-    episode, begin, end = _cut_at_gaps(source) if STEP_INDEX in source.spec.fields else _whole(source)
+    is_terminated = source.entries.column("ending") == pb.TERMINATED
+    is_cut = source.entries.column("is_cut", np.bool_)
+    if STEP_INDEX not in source.spec.fields:
+        rows, count = source.lengths, len(source.entries)
+        begin = np.zeros(count, np.int64)
+        return Segments(np.arange(count), begin, rows, source.bases, rows, source.ended, is_terminated, is_cut)
+    episode, begin, end = _cut_at_gaps(source)
     return Segments(
         episode,
         begin,
@@ -61,14 +67,9 @@ def segments(source: Source) -> Segments:
         base=source.bases[episode],
         rows=source.lengths[episode],
         is_ended=source.ended[episode],
-        is_terminated=(source.entries.column("ending") == pb.TERMINATED)[episode],
-        is_cut=source.entries.column("is_cut", np.bool_)[episode],
+        is_terminated=is_terminated[episode],
+        is_cut=is_cut[episode],
     )
-
-
-def _whole(source: Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    count = len(source.entries)
-    return np.arange(count), np.zeros(count, np.int64), source.lengths
 
 
 def _cut_at_gaps(source: Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,12 +10,13 @@ import numpy as np
 from rlds_kit.base.errors import SpecError
 from rlds_kit.base.step import FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL
 from rlds_kit.loader import forms
+from rlds_kit.loader.block_columns import Target
 from rlds_kit.loader.layout import Leaf, layout, nested, require_cast
 from rlds_kit.loader.nests import flattened
 from rlds_kit.loader.place import require_known_end
 from rlds_kit.loader.segments import Segments, segments
 from rlds_kit.loader.source import Source
-from rlds_kit.loader.whole_columns import Target, read_columns
+from rlds_kit.loader.whole_columns import read_columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,25 +1,20 @@
 """Reads whole columns of all episodes into arrays, decoded in parallel and directly into place."""
 
 import functools
-import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.loader.block_columns import Target, read_blocks, rows_of, set_ranges
 from rlds_kit.loader.block_map import BlockMap, block_map
-from rlds_kit.loader.layout import Leaf, read_leaf
+from rlds_kit.loader.layout import read_leaf
 from rlds_kit.loader.pool import cast, require_leaf
 from rlds_kit.loader.source import Source
-from rlds_kit.storage import column as columns
 from rlds_kit.storage import located
 from rlds_kit.storage.ahead import fetch_ahead
 from rlds_kit.storage.episode_reader import fields
-from rlds_kit.storage.located import Wanted
 from rlds_kit.storage.shard_file import ShardFile
 
 _THREAD_BYTES: Final = 16 << 20
@@ -28,26 +23,6 @@ _TASK_BLOCKS: Final = 128
 """Blocks that a thread reads at a time: enough that the cost of a call does not matter."""
 _TASK_BYTES: Final = 8 << 20
 """Approximate bytes that a thread reads at a time."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Target:
-    """The arrays that the values of a leaf are read into.
-
-    Attributes:
-      leaf: dense: it has a spec.
-      values: `[steps, *leaf.shape]`, in C order.
-      defined: `[steps]` bool.
-    """
-
-    leaf: Leaf
-    values: np.ndarray
-    defined: np.ndarray
-
-    @property
-    def wanted(self) -> Wanted:
-        """The columns of the leaf, in the form that `located` searches for."""
-        return Wanted(self.leaf.path, self.leaf.dtype, self.leaf.shape)
 
 
 def read_columns(source: Source, targets: Sequence[Target], threads: int) -> None:
@@ -95,7 +70,7 @@ def _fetch(source: Source, rest: Rest) -> None:
 def _read_found(blocks: BlockMap, targets: Sequence[Target], executor: ThreadPoolExecutor) -> Rest:
     """Reads what can be read with one call for many blocks; returns the rest."""
     row_bytes = sum(each.wanted.row_bytes for each in targets)
-    sizes = np.cumsum((blocks.places["end_row"] - blocks.places["first_row"]) * row_bytes)
+    sizes = np.cumsum(blocks.row_counts()) * row_bytes
     tasks = []
     for file, part in blocks.parts(np.arange(len(blocks))):
         cuts = np.flatnonzero((np.diff(sizes[part] // _TASK_BYTES) > 0) | (np.diff(part // _TASK_BLOCKS) > 0)) + 1
@@ -116,7 +91,7 @@ def _read_blocks(blocks: BlockMap, targets: Sequence[Target], file: ShardFile, p
     table = np.concatenate(
         [
             located.locate(
-                file, blocks.places[part], [each.wanted for each in targets[first : first + located.MOST_LEAVES]]
+                file, blocks.places(part), [each.wanted for each in targets[first : first + located.MOST_LEAVES]]
             )
             for first in range(0, len(targets), located.MOST_LEAVES)
         ],
@@ -131,28 +106,11 @@ def _read_blocks(blocks: BlockMap, targets: Sequence[Target], file: ShardFile, p
 
 def _read_leaf(blocks: BlockMap, target: Target, file: ShardFile, part: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Reads the columns of a leaf; returns `[blocks]` bool, which of them were read or are absent."""
-    wanted = target.wanted
-    row_bytes = wanted.row_bytes
-    first, end = numbers[:, located.FIRST_ROW], numbers[:, located.END_ROW]
-    is_found: np.ndarray = numbers[:, located.STATUS] == located.FOUND
-    is_sound: np.ndarray = is_found | (numbers[:, located.STATUS] == located.ABSENT)
-    is_plain = is_found & (numbers[:, located.FILTER] == pb.IDENTITY) & (numbers[:, located.CODEC] == pb.STORED)
-    is_plain &= (numbers[:, located.LENGTH] == (end - first) * row_bytes) & (end <= blocks.rows[part])
-    to = (blocks.base[part] + first) * row_bytes
-    chosen = np.flatnonzero(is_plain)
-    requests = blocks.requests(part[chosen], numbers[chosen], to[chosen])
-    out = target.values.reshape(-1).view(np.uint8)
-    while (done := located.read(file, requests, out, is_checked=True)) < len(requests):
-        is_sound[chosen[done]] = False  # the reader of the episode raises the error
-        requests, chosen = requests[done + 1 :], chosen[done + 1 :]
-    coded = np.flatnonzero(is_found & ~is_plain)
-    is_sound[coded] = _decode(blocks, target, file, part[coded], numbers[coded])
-    read = np.flatnonzero(is_found & is_sound)
-    base = blocks.base[part[read]]
-    starts, stops = base + first[read], base + np.minimum(end[read], blocks.rows[part[read]])
+    is_sound = read_blocks(blocks, target, file, part, numbers)
+    read = np.flatnonzero(is_sound & (numbers[:, located.STATUS] == located.FOUND))
+    starts, stops = rows_of(blocks, part[read], numbers[read])
     is_sound[read[are_taken(target.defined, starts, stops)]] = False  # two columns have the same row
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-        target.defined[start:stop] = True
+    set_ranges(target.defined, starts, stops)
     return is_sound
 
 
@@ -168,28 +126,6 @@ def are_taken(defined: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.
         found = np.append(defined[first[0] : after[-1]], False)
         taken[order] = np.logical_or.reduceat(found, bounds)[::2]
     return taken
-
-
-def _decode(blocks: BlockMap, target: Target, file: ShardFile, part: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Decodes columns; returns `[blocks]` bool, which of them could be decoded."""
-    ends = np.cumsum(numbers[:, located.LENGTH])
-    begins = ends - numbers[:, located.LENGTH]
-    payloads = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
-    requests = blocks.requests(part, numbers, begins)
-    read = located.read(file, requests, payloads, is_checked=True)  # the others are left to the reader of the episode
-    rows = target.values.reshape(len(target.values), -1).view(np.uint8)
-    wanted, view, is_sound = target.wanted, payloads.data, np.zeros(len(part), np.bool_)
-    bounds = zip(begins.tolist(), ends.tolist(), blocks.base[part].tolist(), blocks.rows[part].tolist(), strict=True)
-    for at, (begin, end, base, count) in enumerate(itertools.islice(bounds, read)):
-        stored = wanted.layout(numbers[at])
-        out = rows[base + stored.first_row : base + min(stored.end_row, count)]
-        try:
-            if len(out):
-                columns.decode_into(stored, view[begin:end], "", out)
-            is_sound[at] = True
-        except (DamagedError, FormatError):
-            continue  # it raises the error, with the place
-    return is_sound
 
 
 def _read_episode(source: Source, episode: int, targets: Sequence[Target]) -> None:

@@ -1,6 +1,7 @@
 """Episodes of several shards, in any order."""
 
 import bisect
+import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
@@ -54,13 +55,23 @@ class Entries(Sequence[EpisodeEntry]):
 
     def ids(self) -> np.ndarray:
         """`[episodes]`, the id of each; 16 bytes of any value, so that they can be sorted and compared."""
-        return self.column("episode_id", np.uint8).view(np.dtype((np.void, ID_BYTES))).reshape(-1)
+        found, tables = np.empty((len(self), ID_BYTES), np.uint8), self.tables_of()
+        for table in np.unique(tables).tolist():  # not one array of all tables, of which few may be wanted
+            here = np.flatnonzero(tables == table)
+            found[here] = self.tables[table].episode_id[self.numbers[here] - self._ends[table]]
+        return found.view(np.dtype((np.void, ID_BYTES))).reshape(-1)
 
     def column(self, name: str, dtype: Any = np.int64) -> np.ndarray:  # a DTypeLike
         """`[episodes, ...]`, one of the columns of `EpisodeTable` that have a value for each episode."""
-        parts = [getattr(table, name).astype(dtype) for table in self.tables]
-        found: np.ndarray = np.concatenate(parts)[self.numbers]
-        return found
+        parts = [getattr(table, name) for table in self.tables]
+        found: np.ndarray = np.concatenate(parts, dtype=dtype, casting="unsafe")  # tables may have unsigned numbers
+        return found if self._is_whole else found[self.numbers]
+
+    @functools.cached_property
+    def _is_whole(self) -> bool:
+        """Whether these are all episodes of the tables, in their order; then columns need not be copied again."""
+        is_growing = (self.numbers[1:] > self.numbers[:-1]).all()
+        return len(self) == self._ends[-1] and bool(is_growing)
 
     def without_last_steps(self) -> Self:
         """Returns the episodes with one step less each."""

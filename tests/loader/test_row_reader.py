@@ -1,6 +1,7 @@
 """Steps that are read one by one are those that are read block by block."""
 
 import pickle
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rlds_kit
+from rlds_kit.loader.cached_leaf import CachedLeaf
 from rlds_kit.loader.pool import Pool
 from rlds_kit.loader.row_reader import RowReader
 from rlds_kit.loader.samples import Samples
+from rlds_kit.loader.stored_leaf import StoredLeaf
+from rlds_kit.storage import column as columns
 from rlds_kit.storage import located
 from tests.loader.recording import Plan, plain, plans, recorded
 from tests.loader.test_step_columns import dense_fields, first_byte_of_observations
@@ -76,6 +80,28 @@ def test_threads_read_the_same_samples() -> None:
 
 
 @in_c
+def test_rows_do_not_change_while_another_thread_reads_them() -> None:
+    """Two threads decode the same block; one is ready, and reads its rows while the other is still decoding."""
+    with recorded(plain(*[400] * 2, block_rows=400)) as dataset:
+        samples, numbers, decode_into = dataset.windows(4).cached(1 << 20), range(60), columns.decode_into
+        expected = from_pool(samples, [*numbers])
+        found: list[Any] = []
+
+        def slow(stored: Any, payload: Any, name: str, out: Any, begin: int = 0) -> None:
+            if threading.current_thread() is threading.main_thread():
+                with ThreadPoolExecutor(1) as executor:
+                    executor.submit(samples.gather, numbers).result()
+                    out[...] = 0xAA
+                    found.append(executor.submit(samples.gather, numbers).result())
+            decode_into(stored, payload, name, out, begin)
+
+        with mock.patch.object(columns, "decode_into", slow):
+            assert same(samples.gather(numbers), expected)
+        assert found
+        assert all(same(each, expected) for each in found)
+
+
+@in_c
 def test_dtypes_are_converted() -> None:
     """As for batches."""
     with recorded(plain(20, 15)) as dataset:
@@ -107,3 +133,15 @@ def test_a_cache_must_have_a_size() -> None:
     """Zero bytes are none."""
     with recorded(plain(4)) as dataset, pytest.raises(ValueError, match="memory"):
         dataset.windows(2).cached(-1)
+
+
+@in_c
+@pytest.mark.parametrize(("lengths", "kind"), [([2] * 300, CachedLeaf), ([3000], StoredLeaf)])
+def test_no_table_is_larger_than_what_it_describes(lengths: list[int], kind: type) -> None:
+    """The blocks of short episodes are read at once; where each of their columns is would take more memory."""
+    with recorded(plain(*lengths, block_rows=500)) as dataset:
+        samples = dataset.select("observation", "reward").windows(1).cached(0)
+        numbers = [*range(0, 550, 7)]
+        assert same(samples.gather(numbers), from_pool(samples, numbers))
+        readers = [*samples._reader._leaves.values()]
+        assert all(isinstance(each, kind) for each in readers)

@@ -405,3 +405,16 @@ def test_a_loop_that_was_begun_keeps_its_samples(dataset: Dataset, tmp_path: Pat
     batches.load_state_dict(_state_after(dataset.transitions().batches(4, shuffle="global"), 2))
     assert same_batches(list(begun), expected)
     assert same_batches(list(batches), expected[2:])
+
+
+@pytest.mark.parametrize("shuffle", SHUFFLES)
+def test_a_loop_that_was_begun_has_a_cache_of_its_own(tmp_path: Path, shuffle: Any) -> None:
+    """The state has fewer episodes, and the loop after it fills the cache before the one that was begun first."""
+    samples = numbered(tmp_path, LENGTHS).windows(2)
+    state = samples.batches(8, shuffle=shuffle).state_dict()
+    grown = numbered(tmp_path, [30, 5], first=sum(LENGTHS)).windows(2)
+    batches, expected = grown.batches(8, shuffle=shuffle), list(grown.batches(8, shuffle=shuffle))
+    begun = iter(batches)
+    batches.load_state_dict(state)
+    assert same_batches(list(batches), list(samples.batches(8, shuffle=shuffle)))
+    assert same_batches(list(begun), expected)

@@ -1,0 +1,237 @@
+"""A large field: its rows are read out of the files, or decoded from columns in a cache."""
+
+from typing import Final
+
+import numpy as np
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.loader.block_map import BlockMap, Steps
+from rlds_kit.loader.layout import Leaf
+from rlds_kit.loader.memory import batch_memory
+from rlds_kit.loader.shared_cache import PICK, SharedCache
+from rlds_kit.storage import column as columns
+from rlds_kit.storage import located
+from rlds_kit.storage.located import Wanted
+from rlds_kit.storage.rows import Rows
+from rlds_kit.storage.runs import WIDE, runs
+from rlds_kit.storage.shard_file import ShardFile
+
+_UNKNOWN, _ABSENT, _PLAIN, _CODED = range(4)
+"""What is known about a block: nothing; that it has no column; rows as they are; filtered or compressed ones."""
+_IS_COMPACT: Final = np.isin(np.arange(256), (pb.IDENTITY, pb.XOR_RUNS, pb.SPARSE_XOR, pb.SHUFFLE))
+"""Whether columns with a filter are cached without undoing it, by number of the filter: any row is decoded from them at
+once, and frames take less memory."""
+_MAY_BE_RUNS: Final = np.isin(np.arange(256), (pb.IDENTITY, pb.XOR, pb.REPEAT))
+"""Whether frames with a filter may be cached as runs of changes, by number of the filter."""
+_WORTH_RUNS: Final = 16
+"""Frames that are compressed to a smaller part than this are cached as runs of changes."""
+
+
+class NotFoundError(Exception):
+    """Raised if some steps can only be read by `Pool`."""
+
+
+class StoredLeaf:
+    """Where the columns of a leaf are, as far as they were found.
+
+    Args:
+      blocks: of all episodes.
+      leaf: as it is stored.
+      cache: of columns.
+      key: of the leaf's first column in the cache.
+      step: between the keys of columns of consecutive blocks.
+      limit: bytes of the cache.
+    """
+
+    BLOCK_BYTES: Final = 8 * located.NUMBERS
+    """What is stored of each block."""
+
+    def __init__(self, blocks: BlockMap, leaf: Leaf, cache: SharedCache, key: int, step: int, limit: int) -> None:
+        self._blocks, self._cache, self._key, self._step, self._limit = blocks, cache, key, step, limit
+        self.wanted = Wanted(leaf.path, leaf.dtype, leaf.shape)
+        self._numbers = np.zeros((located.NUMBERS, len(blocks)), np.int64)  # memory is only taken for what is written
+        self._kind = np.zeros(len(blocks), np.uint8)
+        self._checked = np.zeros(len(blocks), np.bool_)  # whether the checksum of plain rows was compared
+
+    def learn(self, file: ShardFile, part: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Adds what was found of some blocks; arguments and result as those of `CachedLeaf.learn`."""
+        del file  # rows are read when they are requested
+        self._numbers[:, part] = numbers.T
+        status, number, codec, length = (
+            numbers[:, each] for each in (located.STATUS, located.FILTER, located.CODEC, located.LENGTH)
+        )
+        rows = numbers[:, located.END_ROW] - numbers[:, located.FIRST_ROW]
+        is_plain = (codec == pb.STORED) & (number == pb.IDENTITY) & (length == rows * self.wanted.row_bytes)
+        kind = np.where(is_plain, _PLAIN, _CODED)
+        kind[status == located.ABSENT] = _ABSENT
+        self._kind[part] = kind
+        is_sound: np.ndarray = (status != located.OTHER) & (number >= 0) & (number < len(_IS_COMPACT))
+        return is_sound
+
+    def cache_bytes(self, blocks: np.ndarray) -> int:
+        """Bytes of the columns of some blocks in the cache; of frames that become runs, about."""
+        return int(self._sizes(blocks[self._kind[blocks] == _CODED]).sum())
+
+    def has(self, at: Steps) -> np.ndarray:
+        """`[n]` bool, at which steps there is a value in the blocks that are known."""
+        return self._columns(at)[1]
+
+    def take(self, at: Steps) -> tuple[np.ndarray, np.ndarray]:
+        """Reads values; the result is as that of `CachedLeaf.take`.
+
+        Raises:
+          NotFoundError: some must be read by `Pool`.
+        """
+        block, defined = self._columns(at)
+        values = batch_memory.empty((len(block), *self.wanted.shape), self.wanted.dtype)
+        if not defined.all():
+            values[~defined] = 0
+        kind = np.where(defined, self._kind[block], _ABSENT)
+        for number, read in ((_PLAIN, self._take_plain), (_CODED, self._take_coded)):
+            index = np.flatnonzero(kind == number)
+            if len(index):
+                read(block[index], at.row[index], index, values)
+        return values, defined
+
+    def _columns(self, at: Steps) -> tuple[np.ndarray, np.ndarray]:
+        """`[n]` the block that has the column of each step, and `[n]` bool whether there is one."""
+        first, end = self._numbers[located.FIRST_ROW], self._numbers[located.END_ROW]
+        block = at.block
+        defined = (first[block] <= at.row) & (at.row < end[block])
+        if not defined.all():
+            following = self._blocks.following(block)
+            is_there = ~defined & (first[following] <= at.row) & (at.row < end[following])
+            block = np.where(is_there, following, block)
+            defined |= is_there
+        return block, defined
+
+    def _take_plain(self, block: np.ndarray, row: np.ndarray, index: np.ndarray, values: np.ndarray) -> None:
+        """Copies rows out of the file."""
+        self._check(block)
+        blocks, size = self._blocks, self.wanted.row_bytes
+        begins = _runs(block, row, index)
+        requests = np.empty(len(begins), located.REQUEST)
+        chosen = block[begins]
+        requests["position"] = blocks.position[chosen]
+        rows = row[begins] - self._numbers[located.FIRST_ROW, chosen]
+        requests["offset"] = self._numbers[located.OFFSET, chosen] + rows * size
+        requests["length"] = np.diff(begins, append=len(index)) * size
+        requests["to"] = index[begins] * size
+        out = values.reshape(-1).view(np.uint8)
+        tables = blocks.table(chosen)
+        for table in np.unique(tables).tolist():
+            here = np.flatnonzero(tables == table)
+            file = blocks.file(int(chosen[here[0]]))
+            if file is None or located.read(file, requests[here], out, is_checked=False) < len(here):
+                raise NotFoundError
+
+    def _check(self, block: np.ndarray) -> None:
+        """Compares the checksums of columns that were not read before."""
+        fresh = np.unique(block[~self._checked[block]])
+        if not len(fresh):
+            return
+        for file, part in self._blocks.parts(fresh):
+            numbers = self._numbers[:, part].T
+            memory = np.empty(int(numbers[:, located.LENGTH].max()), np.uint8)
+            requests = self._blocks.requests(part, numbers, np.zeros(len(part), np.int64))
+            if located.read(file, requests, memory, is_checked=True) < len(part):
+                raise NotFoundError  # it raises the error
+        self._checked[fresh] = True
+
+    def _take_coded(self, block: np.ndarray, row: np.ndarray, index: np.ndarray, values: np.ndarray) -> None:
+        """Decodes rows of columns, which are cached in a form from which any row is decoded at once."""
+        rows = row - self._numbers[located.FIRST_ROW, block]
+        order = np.lexsort((rows, block))
+        picks = np.empty(len(order), PICK)
+        picks["row"], picks["to"] = rows[order], index[order]
+        found, first, counts = np.unique(block[order], return_index=True, return_counts=True)
+        keys = found * self._step + self._key
+        totals = self._numbers[located.END_ROW, found] - self._numbers[located.FIRST_ROW, found]
+        out: Rows = values.reshape(len(values), -1).view(np.uint8)
+
+        def taken(chosen: np.ndarray) -> np.ndarray:  # closes over what describes the picks
+            """Takes the rows of some columns; returns those that are not in the cache."""
+            columns, is_there = self._cache.find(keys[chosen])
+            columns["total"], columns["first_pick"], columns["picks"] = totals[chosen], first[chosen], counts[chosen]
+            is_there[is_there] = self._cache.take(columns[is_there], picks, out, self.wanted.dtype.itemsize)
+            absent: np.ndarray = chosen[~is_there]
+            return absent
+
+        missing = taken(np.arange(len(found)))
+        for group in self._groups(found, missing):
+            admitted = [each for each in group.tolist() if self._add(int(found[each]), int(keys[each]))]
+            for each in {*group.tolist()} - {*admitted} | {*taken(np.array(admitted, np.int64)).tolist()}:
+                for pick in picks[first[each] : first[each] + counts[each]]:
+                    to, begin = int(pick["to"]), int(pick["row"])
+                    self._decode_into(int(found[each]), out[to : to + 1], begin)
+
+    def _groups(self, blocks: np.ndarray, missing: np.ndarray) -> list[np.ndarray]:
+        """Divides columns so that the cache can hold those of each part together."""
+        if not len(missing):
+            return []
+        sizes = np.cumsum(self._sizes(blocks[missing]))
+        return np.split(missing, np.flatnonzero(np.diff(sizes // max(1, self._limit // 4)) > 0) + 1)
+
+    def _sizes(self, blocks: np.ndarray) -> np.ndarray:
+        """`[n]`, bytes of coded columns in the cache; of frames that become runs, about."""
+        first, end, decoded, number, length = (
+            self._numbers[each, blocks]
+            for each in (located.FIRST_ROW, located.END_ROW, located.DECODED, located.FILTER, located.LENGTH)
+        )
+        whole = (end - first) * self.wanted.row_bytes
+        sizes: np.ndarray = np.where(_IS_COMPACT[number], decoded, whole)
+        become_runs = self._become_runs(number, length, whole)
+        sizes[become_runs] = whole[become_runs] // _WORTH_RUNS
+        return sizes
+
+    def _become_runs(self, number: np.ndarray, length: np.ndarray, whole: np.ndarray) -> np.ndarray:
+        """Whether columns are cached as runs of changes: by filter, stored bytes and bytes of the rows."""
+        is_image = self.wanted.dtype.itemsize == 1 and self.wanted.row_bytes >= WIDE
+        chosen: np.ndarray = _MAY_BE_RUNS[number] & (length * _WORTH_RUNS < whole) & is_image
+        return chosen
+
+    def _add(self, block: int, key: int) -> bool:
+        """Adds a column to the cache; returns False if it is too large."""
+        stored = self.wanted.layout(self._numbers[:, block])
+        is_compact = bool(_IS_COMPACT[stored.filter])
+        size = stored.row_count * stored.row_bytes
+        if self._become_runs(*map(np.array, (stored.filter, stored.length, size))):
+            rows = np.empty((stored.row_count, stored.row_bytes), np.uint8)
+            self._decode_into(block, rows, 0)
+            self._cache.put(key, pb.XOR_RUNS, runs(rows))
+        elif not self._cache.admits(stored.decoded_length if is_compact else size):
+            return False
+        elif is_compact:
+            try:
+                plain = columns.decompressed(stored, self._payload(block).data, "")
+            except FormatError as error:
+                raise NotFoundError from error
+            self._cache.put(key, stored.filter, plain)
+        else:
+            rows = np.empty((stored.row_count, stored.row_bytes), np.uint8)
+            self._decode_into(block, rows, 0)
+            self._cache.put(key, pb.IDENTITY, rows.reshape(-1))
+        return True
+
+    def _decode_into(self, block: int, out: Rows, begin: int) -> None:
+        stored = self.wanted.layout(self._numbers[:, block])
+        try:
+            columns.decode_into(stored, self._payload(block).data, "", out, begin)
+        except (DamagedError, FormatError) as error:
+            raise NotFoundError from error  # `Pool` raises the error, with its place
+
+    def _payload(self, block: int) -> np.ndarray:
+        index = np.array([block])
+        file, numbers = self._blocks.file(block), self._numbers[:, index].T
+        payload = np.empty(int(numbers[0, located.LENGTH]), np.uint8)
+        requests = self._blocks.requests(index, numbers, np.zeros(1, np.int64))
+        if file is None or located.read(file, requests, payload, is_checked=True) < 1:
+            raise NotFoundError
+        return payload
+
+
+def _runs(block: np.ndarray, row: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """The first of each run: consecutive rows of a block that go to consecutive places."""
+    is_next = (np.diff(block) == 0) & (np.diff(row) == 1) & (np.diff(index) == 1)
+    return np.concatenate([[0], np.flatnonzero(~is_next) + 1])
