@@ -60,7 +60,7 @@ class RowReader:
         steps, found = int(self._source.lengths.sum()), dict[Leaf, CachedLeaf | StoredLeaf]()
         left, cache = self._limit // _CACHED_SHARE, SharedCache(self._limit)
         for index, (leaf, each) in sorted(enumerate(stored.items()), key=lambda item: item[1][1].row_bytes):
-            size = steps * each.row_bytes
+            size = steps * (each.row_bytes + 1)  # and the flag whether there is a value
             left -= size
             if left >= 0 or size <= len(blocks) * StoredLeaf.BLOCK_BYTES:
                 found[leaf] = CachedLeaf(blocks, each)

@@ -117,10 +117,11 @@ def _run_lengths(present: np.ndarray, lane: np.ndarray, begin: np.ndarray, stop:
     >>> _run_lengths(present, np.array([0, 1]), np.array([0, 0]), np.array([3, 3])).tolist()
     [2, 0]
     """
-    sums = np.zeros((len(present) + 1, present.shape[1]), np.int64)
-    np.cumsum(present, axis=0, out=sums[1:])
-    counts = sums[stop, lane] - sums[begin, lane]
-    is_run = sums[begin + counts, lane] - sums[begin, lane] == counts
+    by_lane = np.ascontiguousarray(present.T)  # NumPy sums up along rows in memory in a tenth of the time
+    sums = np.zeros((len(by_lane), len(present) + 1), np.int32)
+    np.cumsum(by_lane, axis=1, out=sums[:, 1:])
+    counts = (sums[lane, stop] - sums[lane, begin]).astype(np.int64)
+    is_run = sums[lane, begin + counts] - sums[lane, begin] == counts
     return np.where(is_run, counts, 0)
 
 
