@@ -158,6 +158,7 @@ def joined(sources: Sequence[Source]) -> Source:
         spec=union(source.spec for source in sources),
         fields=first.fields,
         metadata=union_of_all(source.metadata for source in sources),
+        amended=np.concatenate([source.is_amended for source in sources]),
     )
 
 

@@ -288,6 +288,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
             reader=_Readers(OpenFiles(LOADER_CACHE_BYTES), self.path, chosen, self._amended),
             spec=specs.Dict({**spec.fields, **fields.fields}),
             fields=(*fields.fields, *FLAGS),
+            amended=None if self._amended is None else self._amended.among(chosen.entries.ids()),
             metadata=self._metadata_of([chosen.names[shard] for shard in np.unique(chosen.entries.tables_of())]),
         )
 

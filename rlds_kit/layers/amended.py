@@ -59,6 +59,11 @@ class Amended:
         overlay = self.overlay(entry)
         return recorded if overlay is None else AmendedReader(recorded, overlay)
 
+    def among(self, ids: np.ndarray) -> np.ndarray:
+        """`[episodes]` bool, which of the episodes of these ids may have amendments."""
+        amended = frozenset[bytes]().union(*(layer.amended for layer in self.layers))
+        return np.array([each in amended for each in ids.tolist()], np.bool_)
+
     def overlay(self, entry: EpisodeEntry) -> Overlay | None:
         """The amendments of an episode; None if there are none. Errors as in `reader`."""
         # No lock, which a fork may copy while it is locked: if two threads do the same, the result is the same.

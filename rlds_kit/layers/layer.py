@@ -96,6 +96,12 @@ class Layer:
         return sorted(found)
 
     @property
+    def amended(self) -> frozenset[bytes]:
+        """The ids of the episodes with annotations of fields, also retracted ones."""
+        groups = self._by_episode.items()
+        return frozenset(episode for episode, group in groups if any(each.kind == lp.FIELD for each, _ in group))
+
+    @property
     def sources(self) -> list[str]:
         """The sources of all annotations, sorted."""
         return sorted({source for each in self._files.values() for batch in each.batches for source in batch.source})

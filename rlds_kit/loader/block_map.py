@@ -15,7 +15,7 @@ _INT32: Final = 1 << 31
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockMap:
-    """The blocks of episodes whose blocks have all of their rows, one after the other, and of no other episodes.
+    """The blocks of episodes without amendments whose blocks have all of their rows, one after the other.
 
     Numbers of blocks have the narrowest dtype, because there may be a million: the methods return int64.
 
@@ -83,7 +83,7 @@ class BlockMap:
         return self.source.reader(int(self.episode[block])).plain_file
 
     def parts(self, blocks: np.ndarray) -> list[tuple[ShardFile, np.ndarray]]:
-        """Divides blocks by their shards."""
+        """Divides blocks by their shards; blocks of remote ones are left out."""
         if not len(blocks):
             return []
         order = blocks[np.argsort(self.table(blocks), kind="stable")]
@@ -122,15 +122,16 @@ class Steps:
 
 
 def block_map(source: Source) -> BlockMap | None:
-    """The blocks of a source; None if its columns cannot be found: remote files, amendments, no C extension."""
-    if located.native is None or not len(source.entries) or source.reader(0).plain_file is None:
+    """The blocks of a source; None if no columns can be found: remote files, amendments, no C extension."""
+    recorded = np.flatnonzero(~source.is_amended)
+    if located.native is None or not len(recorded) or source.reader(int(recorded[0])).plain_file is None:
         return None
     entries = source.entries
     narrow = np.dtype(np.int32 if len(entries) < _INT32 else np.int64)
     tables, counts = entries.tables_of().astype(narrow), entries.column("blocks")
     episode = np.repeat(np.arange(len(entries), dtype=narrow), counts)
     position, first_row, end_row = _columns(entries, tables, counts)
-    mapped = _tiled(episode, first_row, end_row, source.lengths)
+    mapped = _tiled(episode, first_row, end_row, source.lengths) & ~source.is_amended
     if not mapped.all():
         chosen = mapped[episode]
         episode, position, first_row, end_row = (each[chosen] for each in (episode, position, first_row, end_row))

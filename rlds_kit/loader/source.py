@@ -29,6 +29,7 @@ class Source:
       reader: opens the episode of an index. In a pickled copy it opens the files again.
       spec: of all fields.
       fields: the names of the selected ones, including flags.
+      amended: `[episodes]` bool, which of them may have other values than their shards; None: none of them.
       metadata: the spec that the metadata of every episode fit; None if it is not known.
     """
 
@@ -40,11 +41,17 @@ class Source:
     spec: specs.Dict
     fields: tuple[str, ...]
     metadata: specs.Spec | None = None
+    amended: np.ndarray | None = None
 
     @functools.cached_property
     def lengths(self) -> np.ndarray:
         """The number of steps in each episode, `[episodes]` int64."""
         return self.entries.column("rows")
+
+    @property
+    def is_amended(self) -> np.ndarray:
+        """`[episodes]` bool, which episodes may have other values than their shards."""
+        return np.zeros(len(self.entries), np.bool_) if self.amended is None else self.amended
 
     @functools.cached_property
     def bases(self) -> np.ndarray:
@@ -80,6 +87,7 @@ class Source:
             numbers=self.numbers[chosen],
             ended=self.ended[chosen],
             reader=_Taken(self.reader, numbers),
+            amended=None if self.amended is None else self.amended[chosen],
         )
 
 

@@ -71,8 +71,9 @@ def _read_found(blocks: BlockMap, targets: Sequence[Target], executor: ThreadPoo
     """Reads what can be read with one call for many blocks; returns the rest."""
     row_bytes = sum(each.wanted.row_bytes for each in targets)
     sizes = np.cumsum(blocks.row_counts()) * row_bytes
-    tasks = []
+    tasks, is_found = [], np.zeros(len(blocks), np.bool_)
     for file, part in blocks.parts(np.arange(len(blocks))):
+        is_found[part] = True
         cuts = np.flatnonzero((np.diff(sizes[part] // _TASK_BYTES) > 0) | (np.diff(part // _TASK_BLOCKS) > 0)) + 1
         tasks += [(file, each) for each in np.split(part, cuts)]
     results = executor.map(lambda task: _read_blocks(blocks, targets, *task), tasks)
@@ -81,7 +82,7 @@ def _read_found(blocks: BlockMap, targets: Sequence[Target], executor: ThreadPoo
         for number, episodes in enumerate(wrong):
             for episode in episodes:
                 found.setdefault(episode, {})[number] = targets[number]
-    for episode in np.flatnonzero(~blocks.mapped).tolist():
+    for episode in {*np.flatnonzero(~blocks.mapped).tolist(), *blocks.episode[~is_found].tolist()}:
         found[episode] = dict(enumerate(targets))
     return {episode: [*each.values()] for episode, each in found.items()}
 

@@ -1,0 +1,57 @@
+"""Views with amendments: amended episodes have amended values, others recorded ones, however steps are read."""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import rlds_kit
+from rlds_kit import layers
+from tests.loader.recording import numbered
+
+LENGTHS: Final = (9, 5, 12, 7)
+"""Two shards of two episodes; the reward of each step is a number of the dataset."""
+SUBSETS: Final = [each for size in range(5) for each in itertools.combinations(range(4), size)]
+
+
+def amended(directory: Path, chosen: Sequence[int]) -> rlds_kit.Dataset:
+    """A view in which the rewards of some episodes are negative."""
+    dataset = numbered(directory, LENGTHS)
+    for number in chosen:
+        episode = dataset.episodes[number]
+        rewards = -1.0 - np.arange(len(episode) - 1)
+        dataset.annotate("model", [layers.rewards(episode, rewards)], source="critic")
+    dataset.annotate("tags", [layers.tag(dataset.episodes[0], "first")], source="critic")
+    return rlds_kit.open(directory).as_amended()
+
+
+def rewards_of(batches: Any) -> dict[tuple[int, int], float]:
+    """By episode and step."""
+    found: dict[tuple[int, int], float] = {}
+    for batch in batches:
+        keys = zip(batch["episode"].tolist(), batch["step"].tolist(), strict=True)
+        found.update(zip(keys, batch["reward"].tolist(), strict=True))
+    return found
+
+
+@pytest.mark.parametrize("chosen", SUBSETS)
+def test_every_way_reads_the_amended_values(tmp_path: Path, chosen: tuple[int, ...]) -> None:
+    """Also if some episodes of a shard are amended and others are not, and in views of some episodes."""
+    dataset = amended(tmp_path, chosen)
+    for view in (dataset, dataset.take([3, 1, 0]), dataset.select("observation", "action", "reward")):
+        episodes = [np.asarray(episode["reward"]) for episode in view.episodes]
+        truth = {
+            (number, step): float(reward)
+            for number, rewards in enumerate(episodes)
+            for step, reward in enumerate(rewards[:-1])
+        }
+        is_negative = [bool((rewards < 0).any()) for rewards in episodes]
+        assert sum(is_negative) == len({*chosen} & ({3, 1, 0} if len(episodes) == 3 else {0, 1, 2, 3}))
+        samples = view.transitions()
+        assert rewards_of([samples.gather(range(len(samples)))]) == truth
+        for shuffle in (None, "blocks", "global"):
+            assert rewards_of(samples.batches(4, shuffle=shuffle)) == truth
+        np.testing.assert_array_equal(view.arrays()["reward"], np.concatenate(episodes))
