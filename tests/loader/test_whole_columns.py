@@ -1,10 +1,16 @@
-"""A row of a leaf is read from one column alone."""
+"""Every row of a leaf is read, and from one column alone."""
+
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlds_kit.loader.step_columns import step_columns
 from rlds_kit.loader.whole_columns import are_taken
+from rlds_kit.storage.episode_reader import EpisodeReader
+from tests.loader.recording import numbered
 
 ROWS = 24
 ranges = st.lists(st.tuples(st.integers(0, ROWS - 1), st.integers(1, 6)), max_size=5)
@@ -22,3 +28,23 @@ def test_ranges_with_a_row_of_another_column_are_found(found: list[tuple[int, in
         assert all(taken)
     else:
         assert taken == wanted
+
+
+def test_shards_that_cannot_be_read_at_once_are_read_by_episode(tmp_path: Path) -> None:
+    """As remote ones beside local ones are: their values are not left out."""
+    source = numbered(tmp_path, (3, 4, 5, 6)).windows(1).source
+
+    class Elsewhere(EpisodeReader):
+        """A reader that has no plain file."""
+
+        def __init__(self, other: EpisodeReader) -> None:
+            vars(self).update(vars(other))
+
+    def reader(index: int) -> EpisodeReader:
+        found = source.reader(index)
+        return found if index < 2 else Elsewhere(found)
+
+    assert reader(2).plain_file is None
+    here, there = step_columns(source, {}, None, 1), step_columns(replace(source, reader=reader), {}, None, 1)
+    for name in ("observation", "image", "reward"):
+        np.testing.assert_array_equal(there[name], here[name])
