@@ -146,7 +146,8 @@ def _contents(path: Path, before: FileContents, until: int | None) -> FileConten
             skipped.append(SkippedRegion(position, found.end, str(error)))
         position = found.end
     if foreign is not None and not is_ours:
-        raise foreign
+        # Which record fails first, and how, depends on random bytes such as the ids of episodes.
+        raise FormatError(f"the file is none of a layer that this version reads: {foreign}")
     return FileContents(tuple(batches), tuple(skipped), position)
 
 
@@ -160,11 +161,11 @@ def _record(found: Chunk, path: Path) -> lp.LayerRecord | None:
     if header.chunk_type == chunk.SIGNATURE and found.begin == 0:
         return None
     if header.chunk_type != chunk.SIMPLE or header.num_records != 1:
-        raise FormatError(f"{place}: expected the record of a layer: the file is none of a layer")
+        raise FormatError(f"{place}: expected the record of a layer")
     try:
         record = lp.LayerRecord.FromString(simple.decode(found.data, header.num_records, header.decoded_data_size)[0])
     except (RiegeliDamagedError, DecodeError, IndexError) as error:
-        raise FormatError(f"{place}: expected the record of a layer: the file is none of a layer") from error
+        raise FormatError(f"{place}: expected the record of a layer") from error
     if record.version != MAJOR_VERSION:
         raise FormatError(
             f"{place}: format version {record.version}, this is rlds_kit {__version__} and knows version "

@@ -160,3 +160,25 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     layer_file(dataset, "h").write_bytes(shard.read_bytes())
     with pytest.raises(FormatError, match="none of a layer"):
         dataset.refresh().layer("h")
+
+
+class _ShardLike(LayerFileWriter):
+    """Its header has a field more, as the header of a shard has."""
+
+    def append(self, record: bytes) -> None:
+        is_header = lp.LayerRecord.FromString(record).HasField("header")
+        super().append(record + b"\x12\x02\x78\x01" if is_header else record)
+
+
+def test_another_file_is_refused_whatever_its_records_look_like(tmp_path: Path) -> None:
+    """The random bytes of a shard can have the form of annotations: the error is still that it is another file."""
+    dataset = record(tmp_path / "d")
+    (tmp_path / "d/layers/h").mkdir(parents=True)
+    file = _ShardLike(tmp_path / "d/layers/h/annotations-other.riegeli")
+    message = lp.LayerRecord(version=1)
+    message.annotations.episode.add(episode_id=b"short")
+    message.annotations.annotation.add(annotation_id=bytes(16))
+    file.append(message.SerializeToString())
+    file.close()
+    with pytest.raises(FormatError, match="none of a layer"):
+        dataset.refresh().layer("h")
