@@ -139,7 +139,7 @@ class BatchRecorder:
     def cut(self) -> None:
         """Makes blocks of the buffered rows, if there are any. The caller holds the intake's monitor."""
         state = self._state
-        if state.leaving is None and (state.buffer is not None or state.ended):
+        if state.leaving is None and (state.buffer is not None or state.ended is not None):
             self._swap(state, state.cut())
         state = self._state
         if state.leaving is not None:

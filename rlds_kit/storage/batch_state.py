@@ -43,6 +43,27 @@ class EndedEpisode:
 
 
 @dataclass(frozen=True, slots=True)
+class EndedEpisodes:
+    """Episodes that have ended since the last blocks: a linked list, because a tuple would be copied at each end.
+
+    Attributes:
+      before: the episodes that ended before `latest`.
+      latest: in order.
+    """
+
+    before: "EndedEpisodes | None"
+    latest: tuple[EndedEpisode, ...]
+
+    def in_order(self) -> Iterator[EndedEpisode]:
+        """All episodes, in the order of their ends."""
+        nodes, node = [self], self.before
+        while node is not None:
+            nodes.append(node)
+            node = node.before
+        return (episode for each in reversed(nodes) for episode in each.latest)
+
+
+@dataclass(frozen=True, slots=True)
 class BatchState:
     """The state between two calls.
 
@@ -52,7 +73,7 @@ class BatchState:
       most: at least the largest of them.
       buffer: None: there are no rows.
       nbytes: of the rows in the buffer.
-      ended: episodes that have ended since the last blocks, in this order.
+      ended: episodes that have ended since the last blocks; None: there are none.
       oldest: time (`time.monotonic`) of the oldest row, or end, that was not passed on; None: there is none.
       leaving: jobs that may have been passed on.
     """
@@ -62,7 +83,7 @@ class BatchState:
     buffer: BatchBuffer | None = None
     most: int = 0
     nbytes: int = 0
-    ended: tuple[EndedEpisode, ...] = ()
+    ended: EndedEpisodes | None = None
     oldest: float | None = None
     leaving: Jobs | None = None
 
@@ -99,7 +120,8 @@ class BatchState:
                 found.append(EndedEpisode(lane, episode, stop, message))
             episodes[lane] = None
         oldest = now if found and self.oldest is None else self.oldest
-        return replace(self, episodes=tuple(episodes), ended=(*self.ended, *found), oldest=oldest)
+        ended = EndedEpisodes(self.ended, tuple(found)) if found else self.ended
+        return replace(self, episodes=tuple(episodes), ended=ended, oldest=oldest)
 
     def cut(self) -> "BatchState":
         """Returns a state in which all rows and ends are in `leaving`."""
@@ -112,7 +134,7 @@ class BatchState:
 
     def _jobs(self) -> Iterator[Job]:
         whole = None if self.buffer is None else _Whole(self.buffer, self.places, self.nbytes)
-        for ended in self.ended:
+        for ended in () if self.ended is None else self.ended.in_order():
             yield from _rows(whole, ended.lane, ended.episode, ended.stop, has_ended=True)
             yield End(ended.end)
         places = self.places.tolist()
