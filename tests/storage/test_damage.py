@@ -235,7 +235,7 @@ class _Checks:
             if selected is not None:
                 self.projected(selected.episodes[number])
         missing = self.whole.given.keys() - {episode.id for episode in dataset.episodes}
-        assert not missing or self.may_be_cut or dataset.damage, "an episode is gone and nobody says so"
+        assert not missing or self.may_be_cut or dataset.damage, "an episode is gone and no damage is reported"
 
     def runs(self) -> list[dict[str, Any]]:
         """The metadata of the run in the shard's header."""
@@ -246,7 +246,7 @@ class _Checks:
         given = self.whole.given[episode.id]
         end = self.get(lambda: (episode.end,))
         is_cut = end == (EpisodeEnd.INCOMPLETE,) and given.ending is not EpisodeEnd.INCOMPLETE
-        assert not is_cut or self.may_be_cut, "an end is gone and nobody says so"
+        assert not is_cut or self.may_be_cut, "an end is gone and no damage is reported"
         if end is not None and not is_cut:
             assert end == (given.ending,)
             assert episode.length == len(given) or given.ending is EpisodeEnd.INCOMPLETE

@@ -47,7 +47,7 @@ def test_c27_golden_values_of_the_formulas(formula: Formula, number: float, frac
 
 
 def test_c27_the_stricter_code_pays_less_than_a_cent() -> None:
-    """At most 0.6 cent of 3.00, whatever somebody does."""
+    """At most 0.6 cent of 3.00, whatever a person does."""
     assert Bonus(300, COUNT, FRACTION, Formula.CODE_2022_STRICTER).cents({COUNT: 1e6, FRACTION: 1.0}) == 0
 
 

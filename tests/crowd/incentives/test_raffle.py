@@ -28,7 +28,7 @@ def by_hand(tickets: dict[str, int], prizes: int, phrase: str) -> list[str]:
 
 @given(TICKETS, st.integers(0, 5), st.text(max_size=10))
 def test_c28_anybody_can_draw_it_again_by_the_published_rule(tickets: dict[str, int], prizes: int, phrase: str) -> None:
-    """In whatever order the tickets are listed; nobody wins twice, or without a ticket."""
+    """In whatever order the tickets are listed; no one wins twice, or without a ticket."""
     drawn = draw_published(dict(reversed(tickets.items())), prizes, phrase)
     assert list(drawn) == by_hand(tickets, prizes, phrase)
     assert len(set(drawn)) == len(drawn) == min(prizes, sum(number > 0 for number in tickets.values()))

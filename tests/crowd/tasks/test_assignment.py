@@ -30,14 +30,14 @@ def small(
 
 
 def row(name: str, task: str, stage: Stage = Stage.PLAY, completion: float = 0.0, **more: object) -> Person:
-    """Somebody with a seat of their own."""
+    """A participant with a seat of their own."""
     place = Place(task, f"g{name}", 0)
     plain = Person(name, "main", "social", "", stage, 0.0, 0.0, place, completion)
     return dataclasses.replace(plain, **more)  # type: ignore[arg-type]  # fields of a Person
 
 
 def newcomer(kind: str = "social", key: str = "") -> Person:
-    """Somebody in the lobby without a seat."""
+    """A participant in the lobby without a seat."""
     return Person("new", "main", kind, key, Stage.LOBBY, 0.0, 0.0)
 
 
@@ -210,7 +210,7 @@ def simulated(group: str, arrivals: int, seed: int) -> Simulation:
     for name, task in tasks.items():
         assert (again.load(name), again.active(name)) == (book.load(name), 0)
         assert book.load(name) <= target * 1.25 + 1
-        assert book.waiting(name, task.seats) is None  # no seat of somebody who is gone
+        assert book.waiting(name, task.seats) is None  # no seat of a participant who is gone
     return simulation
 
 

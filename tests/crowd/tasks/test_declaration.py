@@ -25,7 +25,7 @@ def test_c2_a_file_declares_tasks_groups_and_forms() -> None:
 
 
 def test_pictures_ahead_and_patience_with_slow_links_are_declared() -> None:
-    """A task without pictures ahead, a crowd that waits for nobody; mistakes are named."""
+    """A task without pictures ahead, a crowd that does not wait; mistakes are named."""
     text = 'name = "N"\n[screening]\npatience_seconds = {patience}\n'
     text += '[tasks.a]\ntitle = "A"\nenvironment = "E"\nahead = {ahead}'
     found = parse_crowd(text.format(patience=5, ahead="false"))

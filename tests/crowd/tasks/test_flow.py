@@ -33,7 +33,7 @@ PROLIFIC = Source("prolific", "5f1c", {})
 
 
 def arrived(book: Book, key: str = "k", group: str = "main", source: Source = PROLIFIC, now: float = 0.0) -> Person:
-    """Somebody who opened the link."""
+    """A person who opened the link."""
     person = _flow.arrive(CROWD, book, source, group, key, f"{key}{len(book)}", now)
     book.put(person)
     return person
@@ -175,7 +175,7 @@ def test_c37_who_opens_the_link_again_is_where_they_were() -> None:
 
 
 def test_c37_who_comes_back_in_time_has_their_seat_again() -> None:
-    """Later they go on with what they did; a seat in a lobby that somebody else took is gone."""
+    """Later they go on with what they did; a seat in a lobby that another person took is gone."""
     book = Book()
     first = seated(book, "a", "quota")
     (first,) = _flow.start(book, "ga", 7.0)
@@ -187,7 +187,7 @@ def test_c37_who_comes_back_in_time_has_their_seat_again() -> None:
     assert _flow.come_back(CROWD, book, gone, 71.0).stage is Stage.AFTER
 
 
-def test_c38_a_seat_that_somebody_else_took_is_gone() -> None:
+def test_c38_a_seat_that_another_person_took_is_gone() -> None:
     book = Book()
     rows = [Person(name, "main", "prolific", name, Stage.LOBBY, 0, 0) for name in "abc"]
     first = dataclasses.replace(rows[0], place=Place("pair", "g", 0))

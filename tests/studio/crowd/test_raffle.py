@@ -22,7 +22,7 @@ RAFFLE = "/api/crowd/raffle"
 
 
 def finished(studio: Studio, name: str, steps: int = 3, kind: str = "laboratory") -> str:
-    """The assignment of somebody who is done; only with three steps did they do what was required."""
+    """The assignment of a participant who is done; only with three steps did they do what was required."""
     person = visitor(studio)
     here = person.come(f=kind, participant=name)
     person.go("device", width=1200, height=800, has_keyboard=True)

@@ -84,7 +84,7 @@ def test_c37_who_leaves_without_a_word_is_noted_and_comes_back_to_where_they_wer
 
 
 def test_quotas_are_filled_and_further_people_are_sent_away(tmp_path: Path) -> None:
-    """They may try again when somebody has dropped out."""
+    """They may try again when a participant has dropped out."""
     with a_crowd(tmp_path, FILE.replace("target = 100", "target = 1")) as studio:
         ann, bob = visitor(studio), visitor(studio)
         ann.to_the_lobby()

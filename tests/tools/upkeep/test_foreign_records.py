@@ -112,7 +112,7 @@ class Case:
         assert warned == bool(dataset.damage)
         listed = {episode.id for episode in dataset.episodes}
         assert listed <= self.whole.episodes.keys(), "an episode that never was"
-        assert warned or listed == self.whole.episodes.keys(), "an episode is gone and nobody says so"
+        assert warned or listed == self.whole.episodes.keys(), "an episode is gone and no warning was given"
         for episode in dataset.episodes:
             self.episode(episode, warned=warned)
         self.layers(dataset)
@@ -125,9 +125,9 @@ class Case:
         end = self.get(lambda: episode.end)
         if end is not None and end is not truth.end:
             assert end is EpisodeEnd.INCOMPLETE
-            assert warned, "an end is gone and nobody says so"
+            assert warned, "an end is gone and no warning was given"
         if episode.length != len(truth.steps):
-            assert warned, "steps are gone and nobody says so"
+            assert warned, "steps are gone and no warning was given"
         metadata = self.get(lambda: episode.metadata)
         if metadata is not None and end is not None:
             expected = truth.metadata if end is truth.end else {"number": truth.metadata["number"]}
@@ -158,7 +158,7 @@ class Case:
             if annotations is not None:
                 found = said(annotations)
                 is_ours = set(found) <= set(truth)  # records of another layer may stand where those of this one did
-                assert not is_ours or found == truth, "an annotation is gone and nobody says so"
+                assert not is_ours or found == truth, "an annotation is gone and no warning was given"
 
     def repaired(self) -> None:
         """Repair copies each step that can be read."""

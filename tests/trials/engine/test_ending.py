@@ -39,7 +39,7 @@ def test_what_people_decide(save: bool, is_completed: bool, status: Status) -> N
     [(True, True, Status.COMPLETED), (True, False, Status.CANCELLED), (False, False, Status.REJECTED)],
 )
 def test_what_people_decide_before_the_first_step_is_kept(save: bool, is_completed: bool, status: Status) -> None:
-    """An episode that was not abandoned is kept also without a step: somebody was there, and decided."""
+    """An episode that was not abandoned is kept also without a step: a person was there, and decided."""
     table = Table(clocked(), slow=True)
     table.send(events.SeatTaken, "player", "ann", "window")
     table.send(events.Cancel, "player")
@@ -83,7 +83,7 @@ def test_pause_and_resume() -> None:
     assert (table.phase(), table.trial.step) == (Phase.RUNNING, steps + 1)
 
 
-def test_nobody_pressing_anything_pauses() -> None:
+def test_a_pause_begins_when_no_key_is_pressed() -> None:
     """After six seconds; a key in between begins them anew."""
     table = played(seconds=5)
     table.hold("ArrowLeft")
@@ -94,7 +94,7 @@ def test_nobody_pressing_anything_pauses() -> None:
     assert table.phase() is Phase.PAUSED
 
 
-def test_a_pause_that_nobody_ends() -> None:
+def test_a_pause_without_end() -> None:
     """The episode is abandoned, and kept."""
     table = played(pause_seconds=100)
     table.send(events.Pause, "player")
@@ -106,7 +106,7 @@ def test_a_pause_that_nobody_ends() -> None:
     )
 
 
-def test_nobody_came() -> None:
+def test_a_trial_without_participants() -> None:
     """An episode without a step is not kept."""
     table = Table(clocked(seats_seconds=10))
     table.wait(11)

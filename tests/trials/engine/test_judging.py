@@ -86,7 +86,7 @@ def test_an_episode_gets_a_limited_number_of_rewards() -> None:
 
 
 def test_a_limited_number_of_messages_waits_for_a_step() -> None:
-    """While nobody makes a step, what is said would pile up."""
+    """While there are no steps, rewards and messages would pile up."""
     table = Table(clocked(seats=[player("a"), player("b", is_required=False)], most_said=2), slow=True)
     table.sit("a", "ann", "1")
     table.send(events.MessageSent, "a", "one")
@@ -98,7 +98,7 @@ def test_a_limited_number_of_messages_waits_for_a_step() -> None:
 
 
 def test_messages_go_to_others_and_into_the_record() -> None:
-    """All others, if nobody is named."""
+    """All others, if no receiver is named."""
     table = Table(clocked(seats=[player("a"), player("b", is_required=False)]))
     table.sit("a", "ann", "1")
     text = messages.DeliverText("a", ("b",), "left!")
@@ -138,7 +138,7 @@ def test_g13_an_aggregate_that_there_is_not_is_refused() -> None:
 
 
 def test_g12_rewards_and_messages_are_for_all_or_for_a_class() -> None:
-    """`*` and `class.*`, as in Cogment; one that stands for nobody is refused."""
+    """`*` and `class.*`, as in Cogment; one that matches no seat is refused."""
     seats = [
         player(name, actor_class=of, is_required=name == "a") for name, of in (("a", "cat"), ("b", "cat"), ("c", ""))
     ]

@@ -33,7 +33,7 @@ def test_all_seats_are_waited_for() -> None:
     assert table.phase() is Phase.RUNNING
 
 
-def test_somebody_leaves_during_the_countdown() -> None:
+def test_a_person_leaves_during_the_countdown() -> None:
     table = two(countdown_seconds=5)
     table.sit("b", "bob", "2")
     table.send(events.SeatLeft, "b", "2")
@@ -101,7 +101,7 @@ def test_others_cannot_go_on_without_a_person_who_is_waited_for() -> None:
 
 
 def test_a_seat_is_one_persons() -> None:
-    """Somebody else is refused, until the person is gone for good."""
+    """Another person is refused, until the first one is gone for good."""
     table = two(grace_seconds=60)
     table.sit("b", "bob", "2")
     assert isinstance(table.send(events.SeatTaken, "b", "eve", "3")[0], messages.Refused)
@@ -122,7 +122,7 @@ def test_a_second_window_closes_the_first() -> None:
 
 
 def test_keys_of_who_is_gone_are_released() -> None:
-    """Nobody runs into a wall for ever."""
+    """A person who is away does not run into a wall for ever."""
     table = Table(clocked(seats=[player("a"), player("b", is_required=False)], idle_seconds=None))
     table.sit("b", "bob", "2")
     table.sit("a", "ann", "1")

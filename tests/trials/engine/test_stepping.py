@@ -256,7 +256,7 @@ def test_who_hands_over_can_follow_and_take_over(turn: Turn) -> None:
     assert table.steps[-1].actions == {"player": 2}
 
 
-def test_programs_alone_need_nobody() -> None:
+def test_programs_alone_need_no_people() -> None:
     """They begin when the environment is ready."""
     seats = (SeatConfig(name="robot", driver=Driver.POLICY),)
     table = Table(TrialConfig(seats=seats, pace=Pace(Turn.PRESS), is_confirmed=False), length=7)

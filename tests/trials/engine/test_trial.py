@@ -99,7 +99,7 @@ def test_a_refused_event_changes_nothing(config: TrialConfig, story: list[Any]) 
 
 @given(CONFIGS, STORIES)
 def test_a_trial_that_is_left_alone_ends(config: TrialConfig, story: list[Any]) -> None:
-    """If nobody does anything any more, and the environment answers, its own ticks lead to the end."""
+    """If no person or program does anything any more, and the environment answers, its own ticks lead to the end."""
     trial, now, wake, step = Trial(config), 0, None, 0
     for wait, happening in [(0, (events.Begin,)), (0, (events.EnvironmentReady,)), *story]:
         now += wait

@@ -44,7 +44,7 @@ def test_boxes_are_moved_within_their_bounds(game: str) -> None:
     assert np.asarray(controller.act({})).tolist() == list(controls.default)
 
 
-def test_what_nobody_could_play_is_refused() -> None:
+def test_what_cannot_be_played_is_refused() -> None:
     """Text, say, or seventeen joints."""
     with gymnasium.make("CartPole-v1") as env:
         for space in (spaces.Text(5), spaces.Box(-1, 1, (17,)), spaces.MultiDiscrete([3, 3])):

@@ -96,7 +96,7 @@ def test_a_cart_goes_where_the_arrow_points(name: str, at: int) -> None:
 
 
 def test_acrobot_turns_as_the_name_says_and_rests_without_a_key() -> None:
-    """A push with -1 while nobody touches anything is no rest."""
+    """A push with -1 while no key is pressed is no rest."""
     with gymnasium.make("Acrobot-v1") as env:
         controls = controls_of(env)
         inner: Any = env.unwrapped
@@ -179,7 +179,7 @@ def test_games_have_the_keys_of_their_meanings(game: str, full: bool) -> None:
 
 
 class Unknown(gymnasium.Env[int, int]):
-    """Nobody knows what its actions do."""
+    """What its actions do is unknown."""
 
     def __init__(self, count: int, first: int) -> None:
         self.action_space: Any = gymnasium.spaces.Discrete(count, start=first)

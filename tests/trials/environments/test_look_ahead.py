@@ -76,7 +76,7 @@ def test_with_sticky_actions_it_nearly_always_is(name: str, kwargs: dict[str, An
 
 
 @pytest.mark.parametrize(("name", "kwargs"), [EXACT[0], STICKY[0], EXACT[4], EXACT[7], EXACT[10]])
-def test_the_environment_goes_on_as_if_nobody_had_looked_ahead(name: str, kwargs: dict[str, Any]) -> None:
+def test_the_environment_goes_on_as_without_looking_ahead(name: str, kwargs: dict[str, Any]) -> None:
     """Pictures, observations, rewards and all that chance decides are those of another run without pictures ahead."""
     runs = []
     for looks in (False, True):
@@ -102,7 +102,7 @@ def test_the_environment_goes_on_as_if_nobody_had_looked_ahead(name: str, kwargs
 
 @pytest.mark.parametrize("name", ["Pendulum-v1", "rlds_kit_tests/Corridor-v0"])
 def test_others_have_no_pictures_ahead(name: str) -> None:
-    """Numbers as actions, and environments whose state nobody knows how to copy."""
+    """Numbers as actions, and environments whose state cannot be copied."""
     import tests.trials.environments.odd_environments  # noqa: F401  registers one
 
     assert look_ahead_of(make(name), lambda: None) is None

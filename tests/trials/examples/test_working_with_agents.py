@@ -27,7 +27,7 @@ def _example(name: str) -> ModuleType:
 @pytest.mark.thorough
 @needs_examples
 def test_g28_people_act_with_agents(tmp_path: Path) -> None:
-    """A team with a person does better than one with somebody who acts at random."""
+    """A team with a person does better than one with a person who acts at random."""
     found = _example("act_with_agents").main(tmp_path)
     assert found["with a person"] > found["at random"]
 

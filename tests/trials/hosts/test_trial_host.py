@@ -275,7 +275,7 @@ def test_g29_a_teacher_overrides_and_both_actions_are_recorded(tmp_path: Path) -
     assert seats(tmp_path, "teacher") == [("actor", False)] * 4
 
 
-def test_g29_nobody_teaches_where_there_is_no_teacher_and_only_one_seat_is_taught(tmp_path: Path) -> None:
+def test_g29_there_is_no_teaching_without_a_teacher_and_only_one_seat_is_taught(tmp_path: Path) -> None:
     """The seat may be empty; an environment of two agents has none."""
     spec = dataclasses.replace(CORRIDOR, has_teacher=True)
     (alone,) = run_trials(TrialSetup(environment=spec, actors={"player": odd("Right")}), 1, directory=tmp_path)

@@ -28,7 +28,7 @@ REMOTE = ActorRequest(implementation="remote")
 
 
 async def patient(observation: Any, reward: Any, messages: Any) -> None:
-    """Never acts, and delays nobody else."""
+    """Never acts, and delays no other actor."""
     await asyncio.Event().wait()
 
 

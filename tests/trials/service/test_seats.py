@@ -124,7 +124,7 @@ def test_a_program_that_leaves_is_replaced_by_the_default_and_may_return() -> No
         assert (thread.is_alive(), errors, ended(client, trial).reason) == (False, [], "it was ended")
 
 
-def test_a_seat_that_nobody_takes_ends_its_trial() -> None:
+def test_a_seat_that_stays_free_ends_its_trial() -> None:
     with serving(join_seconds=0.05) as client:
         info = ended(client, client.start(corridor("remote")))
         assert (info.status, info.reason) == ("abandoned", "player: no program took the seat in 0.05 seconds")

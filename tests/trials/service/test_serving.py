@@ -27,7 +27,7 @@ def test_a_port_that_is_taken_is_an_error() -> None:
 
 
 def test_who_watches_sees_the_end_of_a_service() -> None:
-    """Its trials end; later requests say that nobody is there."""
+    """Its trials end; later requests say that no server is there."""
     with contextlib.ExitStack() as stack:
         with running(SETTINGS) as url:
             client = stack.enter_context(Client(url, token()))

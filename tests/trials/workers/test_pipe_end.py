@@ -76,7 +76,7 @@ def test_the_length_of_two_gibibytes_takes_twelve_bytes() -> None:
     assert _first(bytearray(head + b"x")) is None
 
 
-def test_a_process_that_reads_nothing_stops_nobody() -> None:
+def test_a_process_that_reads_nothing_stops_no_other() -> None:
     """More is sent than a pipe takes: the loop goes on, and the process is killed when its time is over."""
 
     async def test() -> None:

@@ -84,7 +84,7 @@ def test_what_is_recorded_is_what_the_environment_did(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough  # waits until the time for an answer is over
-def test_a_request_that_cannot_be_sent_harms_nobody() -> None:
+def test_a_request_that_cannot_be_sent_harms_no_other() -> None:
     """Whoever asks hears of it; the process and its environments go on, also when the time for an answer is over."""
     lost: list[str] = []
 

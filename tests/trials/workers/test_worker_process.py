@@ -37,7 +37,7 @@ def report() -> None:
         ("glibc.malloc.hugetlb=0", "glibc.malloc.hugetlb=0"),
     ],
 )
-def test_memory_comes_in_large_pages_unless_somebody_chose(before: str | None, there: str) -> None:
+def test_memory_comes_in_large_pages_unless_another_size_was_chosen(before: str | None, there: str) -> None:
     """Only in processes of environments: what the server starts otherwise has what it had."""
     chosen = {} if before is None else {process.TUNABLES: before}
     env = {name: value for name, value in os.environ.items() if name != process.TUNABLES} | chosen
