@@ -61,7 +61,8 @@ def ways(encodings: Sequence[str]) -> Iterator[Way]:
     """Ours first in each work."""
     for work, ours, kind, said in (
         ("steps one by one", "one by one", "tfrecord", "one by one"),
-        ("whole episodes", "dense", "tfrecord", "in batches"),
+        ("whole episodes", "whole", "tfrecord", "whole"),
+        ("whole episodes in batches", "dense", "tfrecord", "in batches"),
         ("episodes by number", "by number", "array_record", "by number"),
     ):
         yield Way(work, "rlds_kit, no conversion", f"ours {ours}")

@@ -18,6 +18,8 @@ from pipelines_side.inputs import FIELDS
 from pipelines_side.player import Batch, Stream
 
 BATCH: Final = 256
+LONGEST: Final = 1 << 20
+"""Steps of a batch that has all of an episode."""
 Read = Callable[[Path], Any]
 """Opens what one system has of an input, ready to be read in one way."""
 
@@ -69,24 +71,25 @@ def one_by_one(read: Read) -> Stream:
     return batches
 
 
-def in_batches(read: Read) -> Stream:
+def in_batches(read: Read, size: int = BATCH) -> Stream:
     """Batches out of each episode, which is as fast as nested steps get."""
 
     def batches(folder: Path, forever: bool) -> Iterator[Batch]:
         episodes = read(folder)
-        found = (episodes.repeat() if forever else episodes).flat_map(lambda episode: episode["steps"].batch(BATCH))
+        found = (episodes.repeat() if forever else episodes).flat_map(lambda episode: episode["steps"].batch(size))
         return iter(found.prefetch(tf.data.AUTOTUNE).as_numpy_iterator())
 
     return batches
 
 
-def dense(read: Read) -> Stream:
-    """Dense episodes, cut into batches."""
+def dense(read: Read, size: int | None = None) -> Stream:
+    """Dense episodes, if a size is given cut into batches."""
 
     def batches(folder: Path, forever: bool) -> Iterator[Batch]:
         episodes = read(folder)
         found = (episodes.repeat() if forever else episodes).map(lambda episode: episode["steps"])
-        return iter(found.rebatch(BATCH).prefetch(tf.data.AUTOTUNE).as_numpy_iterator())
+        cut = found if size is None else found.rebatch(size)
+        return iter(cut.prefetch(tf.data.AUTOTUNE).as_numpy_iterator())
 
     return batches
 
@@ -110,13 +113,15 @@ def by_number(read: Read) -> Stream:
 
 STREAMS: Final[dict[str, Stream]] = {
     "ours one by one": one_by_one(ours_one_by_one),
-    "ours dense": dense(ours_dense),
+    "ours whole": dense(ours_dense),
+    "ours dense": dense(ours_dense, BATCH),
     "ours by number": by_number(ours_source),
     **{
         name: stream
         for encoding in ("zlib", "png", "none")
         for name, stream in {
             f"{encoding} one by one": one_by_one(theirs(f"tfrecord-{encoding}")),
+            f"{encoding} whole": in_batches(theirs(f"tfrecord-{encoding}"), LONGEST),
             f"{encoding} in batches": in_batches(theirs(f"tfrecord-{encoding}")),
             f"{encoding} by number": by_number(their_source(f"array_record-{encoding}")),
         }.items()
