@@ -66,6 +66,7 @@ class VectorColumns:
         record_time: bool,
     ) -> None:
         self.running = np.zeros(num_envs, np.bool_)
+        self._broken_off = np.zeros(num_envs, np.bool_)  # those that record again from their next episode on
         self._none = np.zeros(num_envs, np.bool_)
         self._going_on = np.ones(num_envs)  # discounts of a step in which no episode terminates
         self._rows = recorder.start_batch(num_envs)
@@ -83,6 +84,7 @@ class VectorColumns:
     def interrupt(self) -> None:
         """Ends open episodes as INTERRUPTED."""
         lanes = np.flatnonzero(self.running)
+        self._broken_off |= self.running
         self.running = np.zeros(self._num_envs, np.bool_)
         self._rows.end(lanes.tolist(), EpisodeEnd.INTERRUPTED)
 
@@ -113,7 +115,8 @@ class VectorColumns:
         if np.count_nonzero(resetting):
             lanes = np.flatnonzero(resetting).tolist()
             self._begin(lanes, {lane: self._autoreset.start(lane) for lane in lanes})
-        ended = (terminated | truncated) & self.running & ~resetting
+        over = (terminated | truncated) & ~resetting
+        ended, next_begins = over & self.running, over & (self.running | self._broken_off)
         any_ended = np.count_nonzero(ended) > 0
         acted = as_array(actions), rewards, terminated
         own = vector_info.of_steps(infos) if self._mode is AutoresetMode.SAME_STEP else infos
@@ -124,18 +127,18 @@ class VectorColumns:
             self._append(self.running.nonzero()[0], observations, own, acted, errors)
         if any_ended:
             self._end(ended & self.running, terminated, truncated)
-        if self._mode is AutoresetMode.SAME_STEP and any_ended:
+        if self._mode is AutoresetMode.SAME_STEP and np.count_nonzero(next_begins):
             # The returned observations are already the first ones of the next episodes.
-            lanes = np.flatnonzero(ended).tolist()
+            lanes = np.flatnonzero(next_begins).tolist()
             for lane in lanes:
                 self._resets.reset(lane, None)
             self._begin(lanes, {lane: self._autoreset.start(lane) for lane in lanes})
-            self._append(np.flatnonzero(ended), observations, vector_info.of_resets(infos), None, errors)
+            self._append(np.flatnonzero(next_begins), observations, vector_info.of_resets(infos), None, errors)
         return errors
 
     def _begin(self, lanes: list[int], starts: Mapping[int, pb.EpisodeStart]) -> None:
         self._rows.start(starts)
-        self.running[lanes] = True
+        self.running[lanes], self._broken_off[lanes] = True, False
         if self._started_ns is not None:
             self._started_ns[lanes] = 0
 
@@ -237,7 +240,9 @@ class VectorColumns:
             return
         for lane in lanes.tolist():
             with errors:
-                observation, info = vector_info.final(infos, lane, self._num_envs)
+                observation, info = vector_info.final(
+                    infos, lane, self._num_envs, self._declared.fields.get(OBSERVATION)
+                )
                 self._append_row(lane, observation, info, acted, times, is_missing=observation is None)
 
     def _append_row(
@@ -265,7 +270,7 @@ class VectorColumns:
             self._rows.append_row(lane, *self._rows.fields.leaves(observed, done))
             self._warn()
         except BaseException as error:
-            self.running[lane] = False
+            self.running[lane], self._broken_off[lane] = False, True
             break_off(error, lambda: self._rows.end([lane], EpisodeEnd.INTERRUPTED))
             raise
 

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from rlds_kit import spec as specs
+
 FINAL: Final = ("final_obs", "_final_obs", "final_info", "_final_info")
 """The keys that SAME_STEP adds to infos."""
 STATISTICS: Final = ("episode",)
@@ -65,32 +67,35 @@ def _item(batch: Any, index: int, num_envs: int) -> Any:  # infos have any type
     return batch[index] if count == num_envs else batch
 
 
-def final_observation(infos: Mapping[str, Any], index: int) -> Any:  # an observation of any type
-    """The last observation of an episode that ended in this step; None if the environment does not return it."""
+def final_observation(infos: Mapping[str, Any], index: int, spec: specs.Spec | None) -> Any:  # of any type
+    """The last observation, of this spec, of an episode that ended in this step; None if the environment has none."""
     batch = infos.get("final_obs")
     mask = infos.get("_final_obs")
     if batch is None or (mask is not None and not mask[index]):
         return None
-    return _row(batch, index)
+    return _row(batch, index, spec)
 
 
-def _row(batch: Any, index: int) -> Any:  # an observation of any type
-    """One element of a batch: of an object array of observations, or of arrays stacked leaf by leaf."""
+def _row(batch: Any, index: int, spec: specs.Spec | None) -> Any:  # an observation of any type
+    """One element of a batch: of a sequence of observations, or of arrays stacked leaf by leaf."""
     if isinstance(batch, Mapping):
-        return {key: _row(item, index) for key, item in batch.items()}
-    if isinstance(batch, tuple):
-        return tuple(_row(item, index) for item in batch)
-    return batch[index]
+        fields = spec.fields if isinstance(spec, specs.Dict) else {}
+        return {key: _row(item, index, fields.get(key)) for key, item in batch.items()}
+    if isinstance(batch, tuple) and isinstance(spec, specs.Tuple) and len(batch) == len(spec.items):
+        return tuple(_row(item, index, each) for item, each in zip(batch, spec.items, strict=True))
+    if isinstance(batch, tuple) and spec is None and all(getattr(item, "ndim", 0) for item in batch):
+        return tuple(item[index] for item in batch)
+    return batch[index]  # also of a tuple of texts, which Gymnasium makes of a space `Text`
 
 
-def final(infos: Mapping[str, Any], index: int, num_envs: int) -> tuple[Any, dict[str, Any]]:
+def final(infos: Mapping[str, Any], index: int, num_envs: int, spec: specs.Spec | None) -> tuple[Any, dict[str, Any]]:
     """The last observation and info of an episode that ended in this step, with autoreset SAME_STEP.
 
     The observation is None if the environment does not return it.
     """
     every = split(infos, index, num_envs)
     ended = {key: every[key] for key in STATISTICS if key in every}
-    return final_observation(infos, index), {**every.get("final_info", {}), **ended}
+    return final_observation(infos, index, spec), {**every.get("final_info", {}), **ended}
 
 
 def of_steps(infos: Mapping[str, Any]) -> dict[str, Any]:

@@ -88,6 +88,8 @@ class VectorRows:
                     self._start(index, result[0], result[4], autoreset=True)
                 elif log.is_running:
                     self._step(index, actions, result)
+                elif self._mode is AutoresetMode.SAME_STEP and (result[2][index] or result[3][index]):
+                    self._start_next(index, result)  # the episode before was broken off
         return errors
 
     def _start(
@@ -115,11 +117,16 @@ class VectorRows:
             own = vector_info.split(vector_info.of_steps(infos), index, len(self._logs))
             self._add(index, observation, own, acted, flags)
             return
-        observation, info = vector_info.final(infos, index, len(self._logs))
-        self._add(index, observation, info, acted, flags, is_missing=observation is None)
-        # The returned observation is already the first one of the next episode.
+        observation, info = vector_info.final(infos, index, len(self._logs), self._declared.fields[OBSERVATION])
+        try:
+            self._add(index, observation, info, acted, flags, is_missing=observation is None)
+        finally:
+            self._start_next(index, result)
+
+    def _start_next(self, index: int, result: VectorResult) -> None:
+        """Starts the episode of which the result of a step, with autoreset SAME_STEP, has the first observation."""
         self._resets.reset(index, None)
-        self._start(index, observations, vector_info.of_resets(infos), autoreset=True)
+        self._start(index, result[0], vector_info.of_resets(result[4]), autoreset=True)
 
     def _add(
         self,

@@ -47,8 +47,8 @@ class EndedEpisodes:
     """Episodes that have ended since the last blocks: a linked list, because a tuple would be copied at each end.
 
     Attributes:
-      before: the episodes that ended before `latest`.
-      latest: in order.
+      before: the episodes that ended before those of `latest`.
+      latest: those that ended together, in the order of their jobs.
     """
 
     before: "EndedEpisodes | None"
@@ -70,7 +70,7 @@ class BatchState:
     Attributes:
       episodes: of each lane; None: it has no open episode.
       places: `[lanes]` int64, rows of each lane in the buffer.
-      most: at least the largest of them.
+      most: an upper bound of `places`.
       buffer: None: there are no rows.
       nbytes: of the rows in the buffer.
       ended: episodes that have ended since the last blocks; None: there are none.
@@ -88,7 +88,7 @@ class BatchState:
     leaving: Jobs | None = None
 
     def with_rows(self, rows: np.ndarray, nbytes: int, now: float | None) -> "BatchState":
-        """With another row in some lanes, which has `nbytes` in all; `now` is the time, if there was no row before."""
+        """Returns a state with another row of `nbytes` in some lanes; `now` is its time, needed if `oldest` is None."""
         return BatchState(
             self.episodes,
             self.places + rows,
@@ -108,7 +108,7 @@ class BatchState:
         return replace(self, episodes=tuple(episodes))
 
     def with_ends(self, lanes: Iterable[int], end: pb.EpisodeEnd, now: float) -> "BatchState":
-        """Without the open episodes of some lanes, which end in the same way. Those without rows are not recorded."""
+        """Returns a state in which the open episodes of some lanes have ended; those without rows are not recorded."""
         episodes, found = [*self.episodes], []
         for lane in lanes:
             episode, stop = episodes[lane], int(self.places[lane])

@@ -168,20 +168,25 @@ class EpisodeRecorder:
         """Makes a block of the buffered rows, if there are any. The caller holds the intake's monitor."""
         # A signal handler may raise between any two of these lines. The state is changed in an order that lets the next
         # call repeat them: `_leaving` keeps the block until everything is done, and the writer ignores jobs that it has
-        # seen before.
-        if self._leaving is None:
+        # seen before. A handler may also flush, which does all of this; then nothing is left to change.
+        leaving = self._leaving
+        if leaving is None:
             self._buffer.settle(self.rows)
             if self.rows == self._last_block.stop:
                 self.oldest = None
                 return
-            self._leaving = Block(self.id.bytes, range(self._last_block.stop, self.rows), self._buffer)
+            leaving = self._leaving = Block(self.id.bytes, range(self._last_block.stop, self.rows), self._buffer)
         if not self._started:
             self._intake.put(Start(self._start))
             self._started = True
-        self._intake.put(self._leaving)
-        last = self._leaving.rows
+        self._intake.put(leaving)
+        last = leaving.rows
         fresh = self._new_buffer(len(last))
-        self._last_block, self._buffer, self.oldest, self._leaving = last, fresh, None, None
+        self._last_block, self._buffer, self.oldest, self._leaving = (
+            (last, fresh, None, None)
+            if self._leaving is leaving
+            else (self._last_block, self._buffer, self.oldest, self._leaving)
+        )
 
     def interrupt(self) -> None:
         """Ends the episode as INTERRUPTED. The caller holds the intake's monitor."""

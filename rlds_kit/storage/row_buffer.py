@@ -146,10 +146,9 @@ class RowBuffer:
 
     def settle(self, rows: int) -> None:
         """Undoes the last `add` if it was interrupted: if its row is not among the episode's `rows` rows."""
-        if self.attempt is None:
-            return
-        if self.attempt[0] >= rows:
-            self._take_back(self.attempt)
+        attempt = self.attempt
+        if attempt is not None and attempt[0] >= rows and self.attempt is attempt:  # no signal handler has done this
+            self._take_back(attempt)
         self.attempt = None
 
     def _take_back(self, attempt: _Attempt) -> None:

@@ -214,3 +214,14 @@ def test_other_mistakes(tmp_path: Path) -> None:
         writer.flush()
         assert list(writer.recorder.durable.values()) == [1, 1]
     assert [episode.seed for episode in rlds_kit.open(tmp_path / "c").episodes] == [7, 8]
+
+
+def test_final_observations_of_text_are_recorded_whole(tmp_path: Path) -> None:
+    """As Gymnasium batches a space `Text`: a tuple, of which the first letters were recorded."""
+    ends, others = np.array([True, False]), np.zeros(2, np.bool_)
+    with logger.BatchWriter(tmp_path, 2, autoreset="SameStep") as writer:
+        writer.start(("start 0", "start 1"))
+        arguments = np.array([1, 2]), np.zeros(2), ends, others
+        writer.step(("new 0", "new 1"), *arguments, final_observation=("last 0", "last 1"))
+    first = rlds_kit.open(tmp_path).episodes[0]
+    assert [step["observation"] for step in first.steps] == ["start 0", "last 0"]

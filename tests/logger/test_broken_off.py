@@ -123,3 +123,45 @@ def test_a_dm_env_episode_ends_where_a_step_raised(tmp_path: Path) -> None:
             env.step(2)
         env.step(3)
     assert list(_episodes(tmp_path)) == [([0.0, 1.0], EpisodeEnd.INTERRUPTED)]
+
+
+class Holds(gymnasium.Env[Any, Any]):
+    """Episodes of two steps; the info of one step, counted over all episodes, cannot be recorded."""
+
+    observation_space = SPACE
+    action_space = gymnasium.spaces.Discrete(100)
+
+    def __init__(self, bad: int) -> None:
+        self.bad, self.made, self.resets, self.count = bad, 0, -1, 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        self.resets, self.count = self.resets + 1, 0
+        return np.array(10.0 * self.resets), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.made, self.count = self.made + 1, self.count + 1
+        info = {"x": object()} if self.made == self.bad else {}
+        return np.array(10.0 * self.resets + self.count), 0.0, self.count == 2, False, info
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+@pytest.mark.parametrize("options", [{}, {"info_fn": lambda info: info}], ids=["columns", "rows"])
+@pytest.mark.parametrize("bad", [1, 2], ids=["first step", "last step"])
+def test_recording_continues_with_the_next_autoreset(
+    tmp_path: Path, mode: AutoresetMode, options: dict[str, Any], bad: int
+) -> None:
+    """After a row that cannot be recorded; the resets that a replay needs are counted in the meantime."""
+    envs = SyncVectorEnv([lambda: Holds(bad)], autoreset_mode=mode)
+    with logger.VectorLogger(envs, tmp_path, **options) as log:
+        log.reset(seed=1)
+        for number in range(9):
+            if number == bad - 1:
+                with pytest.raises(rlds_kit.UnsupportedTypeError, match="object"):
+                    log.step(np.array([0]))
+            else:
+                log.step(np.array([0]))
+    first, *others = rlds_kit.open(tmp_path).episodes
+    assert (first["observation"].tolist(), first.end) == ([0.0, 1.0][:bad], EpisodeEnd.INTERRUPTED)
+    assert [each["observation"][0] for each in others] == [10.0 * number for number in range(1, len(others) + 1)]
+    assert [each.provenance["reset_chain"]["resets"] for each in others] == [*range(1, len(others) + 1)]
+    assert [each["observation"].tolist() for each in others[:2]] == [[10.0, 11.0, 12.0], [20.0, 21.0, 22.0]]

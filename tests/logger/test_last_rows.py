@@ -97,4 +97,4 @@ def test_last_rows_that_are_no_columns_are_recorded_one_by_one(
 
 def _rows(batch: Any, infos: dict[str, Any]) -> Iterator[Any]:
     for lane in range(3):
-        yield vector_info.final_observation({**infos, "final_obs": batch}, lane)
+        yield vector_info.final_observation({**infos, "final_obs": batch}, lane, None)

@@ -6,6 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from rlds_kit import spec as specs
 from rlds_kit.logger import vector_info
 
 
@@ -67,11 +68,23 @@ def test_mask_of_a_dict_speaks_for_its_values() -> None:
 )
 def test_final_observation_is_taken_from_any_kind_of_batch(batch: Any) -> None:
     """Object arrays, as Gymnasium makes them, and arrays stacked leaf by leaf."""
-    final = vector_info.final_observation({"final_obs": batch, "_final_obs": np.array([False, True])}, 1)
+    final = vector_info.final_observation({"final_obs": batch, "_final_obs": np.array([False, True])}, 1, None)
     assert np.array([*final.values()] if isinstance(final, dict) else final).tolist() == [0, 1]
+
+
+def test_a_final_observation_of_text_is_whole() -> None:
+    """Gymnasium batches texts as a tuple, also within a dict, and items of a tuple one by one."""
+    text, pair = specs.Text(), specs.Tuple((specs.Text(), specs.Array((), np.int64)))
+    for batch, spec, found in (
+        (("first", "second"), None, "second"),
+        (("first", "second"), text, "second"),
+        ({"say": ("first", "second")}, specs.Dict({"say": text}), {"say": "second"}),
+        ((("first", "second"), np.array([1, 2])), pair, ("second", 2)),
+    ):
+        assert vector_info.final_observation({"final_obs": batch}, 1, spec) == found
 
 
 def test_no_final_observation_is_none() -> None:
     """Neither if the key is missing nor if the mask is False."""
-    assert vector_info.final_observation({}, 0) is None
-    assert vector_info.final_observation({"final_obs": np.zeros(2), "_final_obs": np.zeros(2, bool)}, 0) is None
+    assert vector_info.final_observation({}, 0, None) is None
+    assert vector_info.final_observation({"final_obs": np.zeros(2), "_final_obs": np.zeros(2, bool)}, 0, None) is None

@@ -691,6 +691,31 @@ def test_the_handler_of_a_signal_may_use_the_recorder(tmp_path: Path, first: int
 
 
 @pytest.mark.usefixtures("no_fsync")
+@pytest.mark.parametrize("what", ["flush", "append", "end"])
+def test_the_handler_of_a_signal_may_flush_while_blocks_are_cut(tmp_path: Path, what: str) -> None:
+    """In the middle of any call that cuts a block; rows that follow are recorded."""
+    number, struck = 0, ["begin"]
+    policy = FlushPolicy(block_rows=2, interval=None)
+    while struck:
+        with Recorder(tmp_path / str(number), DECLARED, policy=policy) as recorder:
+            episode = GivingRecorder(recorder)
+            _give(episode, 3)
+            deeds: dict[str, Callable[[], None]] = {
+                "flush": recorder.flush,
+                "append": partial(_give, episode, 2),
+                "end": partial(episode.episode.end, EpisodeEnd.TERMINATED),
+            }
+            with interrupt_at(number, partial(_heedless, recorder.flush)) as struck:
+                deeds[what]()
+            if what != "end":
+                _give(episode, 1)
+        episode.given.ending = EpisodeEnd.TERMINATED if what == "end" else EpisodeEnd.INTERRUPTED
+        assert_whole(rlds_kit.open(tmp_path / str(number)), [episode.given])
+        number += 1
+    assert number > 10
+
+
+@pytest.mark.usefixtures("no_fsync")
 @pytest.mark.parametrize("rows", [1, 4, 6])
 def test_an_interrupted_end_loses_no_row(tmp_path: Path, rows: int) -> None:
     """Wherever Ctrl-C interrupts `end`, the episode ended as given, or as INTERRUPTED when the recorder was closed."""
