@@ -52,6 +52,7 @@ class VectorColumns:
 
     Attributes:
       running: `[environments]` bool, which are within an episode.
+      broken_off: `[environments]` bool, whose last episode was broken off; they record again from the next one on.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class VectorColumns:
         record_time: bool,
     ) -> None:
         self.running = np.zeros(num_envs, np.bool_)
-        self._broken_off = np.zeros(num_envs, np.bool_)  # those that record again from their next episode on
+        self.broken_off = np.zeros(num_envs, np.bool_)
         self._none = np.zeros(num_envs, np.bool_)
         self._going_on = np.ones(num_envs)  # discounts of a step in which no episode terminates
         self._rows = recorder.start_batch(num_envs)
@@ -84,7 +85,7 @@ class VectorColumns:
     def interrupt(self) -> None:
         """Ends open episodes as INTERRUPTED."""
         lanes = np.flatnonzero(self.running)
-        self._broken_off |= self.running
+        self.broken_off |= self.running
         self.running = np.zeros(self._num_envs, np.bool_)
         self._rows.end(lanes.tolist(), EpisodeEnd.INTERRUPTED)
 
@@ -116,7 +117,7 @@ class VectorColumns:
             lanes = np.flatnonzero(resetting).tolist()
             self._begin(lanes, {lane: self._autoreset.start(lane) for lane in lanes})
         over = (terminated | truncated) & ~resetting
-        ended, next_begins = over & self.running, over & (self.running | self._broken_off)
+        ended, next_begins = over & self.running, over & (self.running | self.broken_off)
         any_ended = np.count_nonzero(ended) > 0
         acted = as_array(actions), rewards, terminated
         own = vector_info.of_steps(infos) if self._mode is AutoresetMode.SAME_STEP else infos
@@ -138,7 +139,7 @@ class VectorColumns:
 
     def _begin(self, lanes: list[int], starts: Mapping[int, pb.EpisodeStart]) -> None:
         self._rows.start(starts)
-        self.running[lanes], self._broken_off[lanes] = True, False
+        self.running[lanes], self.broken_off[lanes] = True, False
         if self._started_ns is not None:
             self._started_ns[lanes] = 0
 
@@ -270,7 +271,7 @@ class VectorColumns:
             self._rows.append_row(lane, *self._rows.fields.leaves(observed, done))
             self._warn()
         except BaseException as error:
-            self.running[lane], self._broken_off[lane] = False, True
+            self.running[lane], self.broken_off[lane] = False, True
             break_off(error, lambda: self._rows.end([lane], EpisodeEnd.INTERRUPTED))
             raise
 

@@ -225,3 +225,19 @@ def test_final_observations_of_text_are_recorded_whole(tmp_path: Path) -> None:
         writer.step(("new 0", "new 1"), *arguments, final_observation=("last 0", "last 1"))
     first = rlds_kit.open(tmp_path).episodes[0]
     assert [step["observation"] for step in first.steps] == ["start 0", "last 0"]
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_recording_continues_with_the_next_autoreset(tmp_path: Path, mode: str) -> None:
+    """After a row that cannot be recorded, also if no other environment is within an episode."""
+    no, value, action = np.zeros(1, np.bool_), np.zeros(1), np.zeros(1, np.int64)
+    with logger.BatchWriter(tmp_path, 1, autoreset=mode) as writer:
+        writer.start(value)
+        with pytest.raises(rlds_kit.UnsupportedTypeError, match="object"):
+            writer.step(value + 1, action, value, no, no, {"x": np.array([object()])})
+        assert writer.running.tolist() == [False]
+        writer.step(value + 2, action, value, ~no, no)
+        writer.step(value + 3, action, value, no, no)
+        writer.step(value + 4, action, value, no, no)
+    found = [episode["observation"].tolist() for episode in rlds_kit.open(tmp_path).episodes]
+    assert found == [[0.0], [2.0, 3.0, 4.0] if mode == "SameStep" else [3.0, 4.0]]
