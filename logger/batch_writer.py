@@ -155,7 +155,7 @@ class BatchWriter(RecordingWriter):
           SpecError: a batch does not have a value for each environment, flags are no truth values, or, if strict, a
             value does not match its declaration.
           UnsupportedTypeError: a value cannot be recorded; the rows of the other environments are.
-          RecordingError: no environment is within an episode, or recording is not possible any more.
+          RecordingError: no episode has begun, or recording is not possible any more.
         """
         self._recording.check()
         if not (self._log.running | self._log.broken_off | self._autoresets.due).any():
