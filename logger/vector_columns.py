@@ -198,8 +198,8 @@ class VectorColumns:
         """The columns of actions and their results."""
         (actions, rewards, terminated), fields = acted, self._rows.fields
         done = self._action.leaves(actions, fields, is_acted=True) + self._reward.leaves(rewards, fields, is_acted=True)
-        over = np.count_nonzero(terminated)
-        return [*done, BatchLeaf(self._discount, np.where(terminated, 0.0, 1.0) if over else self._going_on)]
+        discounts = np.where(terminated, 0.0, 1.0) if np.count_nonzero(terminated) else self._going_on
+        return [*done, BatchLeaf(self._discount, discounts)]
 
     def _final(
         self, lanes: np.ndarray, others: Any, infos: dict[str, Any], acted: Acted, times: np.ndarray | None

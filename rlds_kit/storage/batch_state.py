@@ -135,12 +135,12 @@ class BatchState:
     def _jobs(self) -> Iterator[Job]:
         whole = None if self.buffer is None else _Whole(self.buffer, self.places, self.nbytes)
         for ended in () if self.ended is None else self.ended.in_order():
-            yield from _rows(whole, ended.lane, ended.episode, ended.stop, has_ended=True)
+            yield from _jobs_of(whole, ended.lane, ended.episode, ended.stop, has_ended=True)
             yield End(ended.end)
         places = self.places.tolist()
         for lane, episode in enumerate(self.episodes):
             if episode is not None:
-                yield from _rows(whole, lane, episode, places[lane])
+                yield from _jobs_of(whole, lane, episode, places[lane])
 
 
 class _Whole:
@@ -215,7 +215,7 @@ class _Part:
             self._whole.buffer.release()
 
 
-def _rows(
+def _jobs_of(
     whole: _Whole | None, lane: int, episode: OpenEpisode, stop: int, *, has_ended: bool = False
 ) -> Iterable[Job]:
     """The jobs of an episode's rows before place `stop`; none if there are no rows."""

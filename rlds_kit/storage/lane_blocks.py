@@ -2,7 +2,7 @@
 
 For each column there is one call of C, which finds what is repeated, hashes and separates bytes, and one of zstd. Both
 work without the interpreter's lock: the thread that plays waits for neither. What is not so simple is encoded block by
-block, as other blocks are, and the bytes are the same.
+block, as other blocks are. The bytes of a block are the same either way.
 """
 
 from collections.abc import Callable, Sequence
@@ -202,8 +202,8 @@ def describe_in_python(
       width: bytes of a row.
       itemsize: bytes of an element.
       relation: how the bytes that will be compressed are made of rows, a number of `RELATION`; -1: none are needed.
-      least: only pieces that are larger than this are compressed,
-      most: and not larger than this.
+      least: bytes; pieces that are larger are compressed.
+      most: bytes; pieces that are larger than this are not.
 
     Returns:
       Whether the rows of each piece are equal, one byte each; the XXH3-128 of each, 16 bytes; begin and size of the
