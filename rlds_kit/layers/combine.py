@@ -20,6 +20,8 @@ Rule: TypeAlias = Callable[[Sequence[Annotation], int], tuple[np.ndarray, Values
 episode's steps: the steps that have a value, `[n]` int64 ascending, and their values."""
 
 _NONE: Final = -1
+_EXACT: Final = 2**53
+"""Float64 represents all integers up to this one."""
 
 
 def latest(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, Values]:
@@ -51,16 +53,20 @@ def weighted_mean(annotations: Sequence[Annotation], length: int) -> tuple[np.nd
       length: steps of the episode; annotations of steps beyond it are ignored.
 
     Returns:
-      `[n]` int64 steps that have a value, and `[n, ...]` float64.
+      `[n]` int64 steps that have a value, and `[n, ...]` float64; other numbers where float64 cannot represent them.
 
     Raises:
       SpecError: values are not numbers, or have different shapes.
     """
     steps, values, weights = votes(annotations, length)
     mean = (values * (weights / weights.sum(axis=0))).sum(axis=0)
-    with np.errstate(over="ignore"):  # of several sources, whose sum is not used
-        alone = np.where(weights > 0, values, 0).sum(axis=0)
-    return steps, np.where((weights > 0).sum(axis=0) == 1, alone, mean)
+    is_alone = (weights > 0).sum(axis=0) == 1
+    alone = np.take_along_axis(values, (weights > 0).argmax(axis=0)[np.newaxis], axis=0)[0]
+    found = np.where(is_alone, alone, mean)
+    if not _are_rounded(annotations, values):
+        return steps, found
+    exact = latest(annotations, length)[1]  # of single sources
+    return steps, [exact[at] if only else found[at] for at, only in enumerate(is_alone.reshape(-1).tolist())]
 
 
 def weighted_sum(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, Values]:
@@ -114,6 +120,12 @@ def _at(annotation: Annotation, step: int) -> Any:  # whatever is recorded
     if not annotation.is_stacked or annotation.steps is None:
         return annotation.value
     return annotation.value[step - annotation.steps.start]
+
+
+def _are_rounded(annotations: Sequence[Annotation], values: np.ndarray) -> bool:
+    """Whether there are integers of 64 bits among them that float64, the dtype of `values`, may not represent."""
+    have_long = any(np.asarray(each.value).dtype in (np.int64, np.uint64) for each in annotations)
+    return bool(have_long and (np.abs(values) >= _EXACT).any())
 
 
 def _shape(annotations: Sequence[Annotation]) -> tuple[int, ...]:
