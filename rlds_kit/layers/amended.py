@@ -80,9 +80,12 @@ class Amended:
         """
         if self._spec is None:
             paths = {self._path(field) for layer in self.layers for field in layer.fields}
-            new = sorted(path for path in paths if spec_at(recorded, path) is None)
+            # A dict that is amended as a whole may have new keys.
+            may_be_new = sorted(path for path in paths if isinstance(spec_at(recorded, path), specs.Dict | None))
             seen = SeenFields(to_message(specs.Dict({})))
-            found = [seen.amendment(self._columns(entry, new)) for entry in entries if new]
+            columns = [self._columns(entry, may_be_new) for entry in entries if may_be_new]
+            new = ([each for each in part if spec_at(recorded, each.key.path) is None] for part in columns)
+            found = [seen.amendment(each) for each in new]
             self._spec = union([recorded, *(from_message(each) for each in found if each is not None)])
         return self._spec
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import rlds_kit
-from rlds_kit import layers
+from rlds_kit import layers, logger
+from rlds_kit import spec as specs
 from tests.loader.recording import numbered
 
 LENGTHS: Final = (9, 5, 12, 7)
@@ -55,3 +56,20 @@ def test_every_way_reads_the_amended_values(tmp_path: Path, chosen: tuple[int, .
         for shuffle in (None, "blocks", "global"):
             assert rewards_of(samples.batches(4, shuffle=shuffle)) == truth
         np.testing.assert_array_equal(view.arrays()["reward"], np.concatenate(episodes))
+
+
+def test_a_dict_amended_as_a_whole_has_its_new_keys(tmp_path: Path) -> None:
+    """In the spec and in windows; a key that is missing in amended steps is optional there."""
+    with logger.EpisodeWriter(tmp_path) as writer:
+        writer.write(np.zeros(4), np.zeros(3), np.zeros(3), infos={"x": np.arange(4.0)}, terminated=True)
+    dataset = rlds_kit.open(tmp_path)
+    dataset.annotate(
+        "model", [layers.amendment(dataset.episodes[0], "info", {"y": 5.0}, steps=range(1, 3))], source="x"
+    )
+    view = rlds_kit.open(tmp_path).as_amended()
+    info = view.spec.fields["info"]
+    assert isinstance(info, specs.Dict)
+    assert {name: type(each) for name, each in info.fields.items()} == {"x": specs.Optional, "y": specs.Optional}
+    window = view.select("info").windows(4)[0]["info"]
+    assert {name: [*values] for name, values in window.items()} == {"x": [0, None, None, 3], "y": [None, 5, 5, None]}
+    assert [step["info"] for step in view.episodes[0].steps] == [{"x": 0}, {"y": 5}, {"y": 5}, {"x": 3}]
