@@ -52,7 +52,6 @@ class VectorColumns:
 
     Attributes:
       running: `[environments]` bool, which are within an episode.
-      broken_off: `[environments]` bool, whose last episode was broken off; they record again from the next one on.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class VectorColumns:
         record_time: bool,
     ) -> None:
         self.running = np.zeros(num_envs, np.bool_)
-        self.broken_off = np.zeros(num_envs, np.bool_)
+        self._broken_off = np.zeros(num_envs, np.bool_)  # whose last episode was broken off
         self._none = np.zeros(num_envs, np.bool_)
         self._going_on = np.ones(num_envs)  # discounts of a step in which no episode terminates
         self._rows = recorder.start_batch(num_envs)
@@ -82,10 +81,15 @@ class VectorColumns:
         observed = self._rows.fields.leaves({TIME_NS: 0}, {})[0]
         self._time = observed.keys[0]
 
+    @property
+    def awaiting_autoreset(self) -> np.ndarray:
+        """Which environments record again from their next autoreset on, `[environments]` bool."""
+        return self._none if self._mode is AutoresetMode.DISABLED else self._broken_off
+
     def interrupt(self) -> None:
         """Ends open episodes as INTERRUPTED."""
         lanes = np.flatnonzero(self.running)
-        self.broken_off |= self.running
+        self._broken_off |= self.running
         self.running = np.zeros(self._num_envs, np.bool_)
         self._rows.end(lanes.tolist(), EpisodeEnd.INTERRUPTED)
 
@@ -117,7 +121,7 @@ class VectorColumns:
             lanes = np.flatnonzero(resetting).tolist()
             self._begin(lanes, {lane: self._autoreset.start(lane) for lane in lanes})
         over = (terminated | truncated) & ~resetting
-        ended, next_begins = over & self.running, over & (self.running | self.broken_off)
+        ended, next_begins = over & self.running, over & (self.running | self._broken_off)
         any_ended = np.count_nonzero(ended) > 0
         acted = as_array(actions), rewards, terminated
         own = vector_info.of_steps(infos) if self._mode is AutoresetMode.SAME_STEP else infos
@@ -130,16 +134,17 @@ class VectorColumns:
             self._end(ended & self.running, terminated, truncated)
         if self._mode is AutoresetMode.SAME_STEP and np.count_nonzero(next_begins):
             # The returned observations are already the first ones of the next episodes.
-            lanes = np.flatnonzero(next_begins).tolist()
+            chosen = np.flatnonzero(next_begins)
+            lanes = chosen.tolist()
             for lane in lanes:
                 self._resets.reset(lane, None)
             self._begin(lanes, {lane: self._autoreset.start(lane) for lane in lanes})
-            self._append(np.flatnonzero(next_begins), observations, vector_info.of_resets(infos), None, errors)
+            self._append(chosen, observations, vector_info.of_resets(infos), None, errors)
         return errors
 
     def _begin(self, lanes: list[int], starts: Mapping[int, pb.EpisodeStart]) -> None:
         self._rows.start(starts)
-        self.running[lanes], self.broken_off[lanes] = True, False
+        self.running[lanes], self._broken_off[lanes] = True, False
         if self._started_ns is not None:
             self._started_ns[lanes] = 0
 
@@ -271,7 +276,7 @@ class VectorColumns:
             self._rows.append_row(lane, *self._rows.fields.leaves(observed, done))
             self._warn()
         except BaseException as error:
-            self.running[lane], self.broken_off[lane] = False, True
+            self.running[lane], self._broken_off[lane] = False, True
             break_off(error, lambda: self._rows.end([lane], EpisodeEnd.INTERRUPTED))
             raise
 

@@ -83,9 +83,10 @@ class Amended:
             # A dict that is amended as a whole may have new keys.
             may_be_new = sorted(path for path in paths if isinstance(spec_at(recorded, path), specs.Dict | None))
             seen = SeenFields(to_message(specs.Dict({})))
-            columns = [self._columns(entry, may_be_new) for entry in entries if may_be_new]
-            new = ([each for each in part if spec_at(recorded, each.key.path) is None] for part in columns)
-            found = [seen.amendment(each) for each in new]
+            columns = (self._columns(entry, may_be_new) for entry in entries if may_be_new)
+            found = [
+                seen.amendment([each for each in new if spec_at(recorded, each.key.path) is None]) for new in columns
+            ]
             self._spec = union([recorded, *(from_message(each) for each in found if each is not None)])
         return self._spec
 

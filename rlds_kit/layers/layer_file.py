@@ -147,7 +147,7 @@ def _contents(path: Path, before: FileContents, until: int | None) -> FileConten
         position = found.end
     if foreign is not None and not is_ours:
         # Which record fails first, and how, depends on random bytes such as the ids of episodes.
-        raise FormatError(f"the file is none of a layer that this version reads: {foreign}")
+        raise FormatError(f"the file is none of a layer that this version reads: {foreign}") from foreign
     return FileContents(tuple(batches), tuple(skipped), position)
 
 

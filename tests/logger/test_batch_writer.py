@@ -241,3 +241,14 @@ def test_recording_continues_with_the_next_autoreset(tmp_path: Path, mode: str) 
         writer.step(value + 4, action, value, no, no)
     found = [episode["observation"].tolist() for episode in rlds_kit.open(tmp_path).episodes]
     assert found == [[0.0], [2.0, 3.0, 4.0] if mode == "SameStep" else [3.0, 4.0]]
+
+
+def test_without_autoresets_only_a_start_continues(tmp_path: Path) -> None:
+    """After a row that cannot be recorded, further steps are an error: they would not be recorded."""
+    no, value, action = np.zeros(1, np.bool_), np.zeros(1), np.zeros(1, np.int64)
+    with logger.BatchWriter(tmp_path, 1, autoreset="Disabled") as writer:
+        writer.start(value)
+        with pytest.raises(rlds_kit.UnsupportedTypeError, match="object"):
+            writer.step(value + 1, action, value, no, no, {"x": np.array([object()])})
+        with pytest.raises(RecordingError, match=r"call start\(\)"):
+            writer.step(value + 2, action, value, no, no)

@@ -125,7 +125,7 @@ def test_a_dm_env_episode_ends_where_a_step_raised(tmp_path: Path) -> None:
     assert list(_episodes(tmp_path)) == [([0.0, 1.0], EpisodeEnd.INTERRUPTED)]
 
 
-class Holds(gymnasium.Env[Any, Any]):
+class Unrecordable(gymnasium.Env[Any, Any]):
     """Episodes of two steps; the info of one step, counted over all episodes, cannot be recorded."""
 
     observation_space = SPACE
@@ -151,7 +151,7 @@ def test_recording_continues_with_the_next_autoreset(
     tmp_path: Path, mode: AutoresetMode, options: dict[str, Any], bad: int
 ) -> None:
     """After a row that cannot be recorded; the resets that a replay needs are counted in the meantime."""
-    envs = SyncVectorEnv([lambda: Holds(bad)], autoreset_mode=mode)
+    envs = SyncVectorEnv([lambda: Unrecordable(bad)], autoreset_mode=mode)
     with logger.VectorLogger(envs, tmp_path, **options) as log:
         log.reset(seed=1)
         for number in range(9):
