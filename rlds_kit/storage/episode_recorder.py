@@ -182,11 +182,14 @@ class EpisodeRecorder:
         self._intake.put(leaving)
         last = leaving.rows
         fresh = self._new_buffer(len(last))
-        self._last_block, self._buffer, self.oldest, self._leaving = (
-            (last, fresh, None, None)
-            if self._leaving is leaving
-            else (self._last_block, self._buffer, self.oldest, self._leaving)
-        )
+        cut = last, fresh, None, None
+        # No signal handler can run between the condition and the assignment, which are one line without calls.
+        self._last_block, self._buffer, self.oldest, self._leaving = cut if self._leaving is leaving else self._blocks
+
+    @property
+    def _blocks(self) -> tuple[range, RowBuffer, float | None, Block | None]:
+        """What `cut` changes: the last block, the buffer, the time of its oldest row, and the block that is leaving."""
+        return self._last_block, self._buffer, self.oldest, self._leaving
 
     def interrupt(self) -> None:
         """Ends the episode as INTERRUPTED. The caller holds the intake's monitor."""

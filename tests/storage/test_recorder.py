@@ -716,6 +716,28 @@ def test_the_handler_of_a_signal_may_flush_while_blocks_are_cut(tmp_path: Path, 
 
 
 @pytest.mark.usefixtures("no_fsync")
+def test_the_handler_of_a_signal_may_record_while_a_block_is_cut(tmp_path: Path) -> None:
+    """The row that it adds after a flush of its own is in another block, which the interrupted call retains."""
+    number, struck = 0, ["begin"]
+    while struck:
+        with Recorder(tmp_path / str(number), DECLARED, policy=FlushPolicy.manual()) as recorder:
+            episode = GivingRecorder(recorder)
+            _give(episode, 3)
+
+            def flush_and_give(recorder: Recorder = recorder, episode: GivingRecorder = episode) -> None:
+                recorder.flush()
+                _give(episode, 1)
+
+            with interrupt_at(number, partial(_heedless, flush_and_give)) as struck:
+                recorder.flush()
+            _give(episode, 1)
+        episode.given.ending = EpisodeEnd.INTERRUPTED
+        assert_whole(rlds_kit.open(tmp_path / str(number)), [episode.given])
+        number += 1
+    assert number > 10
+
+
+@pytest.mark.usefixtures("no_fsync")
 @pytest.mark.parametrize("rows", [1, 4, 6])
 def test_an_interrupted_end_loses_no_row(tmp_path: Path, rows: int) -> None:
     """Wherever Ctrl-C interrupts `end`, the episode ended as given, or as INTERRUPTED when the recorder was closed."""
