@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from rlds_kit.base.tasks import cancel_and_wait
 from rlds_kit.studio.lobby.matchmaking import Matchmaker, Waiting, are_groups
 from rlds_kit.studio.lobby.messages import Countdown, Matched, Message, Queue, Refused
 from rlds_kit.studio.play.host import NotAdmittedError
@@ -320,9 +321,7 @@ class Lobby:
 
     async def close(self) -> None:
         """Sends everybody away."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
         everybody = [
             *self._waiting.values(),
             *(each for group in self._groups.values() for each in group.people.values()),

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from rlds_kit.base.tasks import cancel_and_wait
 from rlds_kit.studio.play.host import NotNotedError
 
 log = logging.getLogger(__name__)
@@ -62,8 +63,7 @@ class Ledger:
     async def close(self, seconds: float) -> int:
         """Tries a last time, for so long; returns how many notes the host did not store."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel_and_wait(self._task)
         try:
             async with asyncio.timeout(seconds):
                 while self._waiting:

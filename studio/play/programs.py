@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from rlds_kit.base.tasks import cancel_and_wait
 from rlds_kit.trials import Driver, events
 from rlds_kit.trials.actors.actor_pool import ActorError, ActorPool
 from rlds_kit.trials.actors.contract import Experience, Judgement
@@ -147,10 +148,7 @@ class Programs:
     async def end(self) -> None:
         """Ends the episode of all actors."""
         self._wanted = {}
-        acting = list(self._acting.values())
-        for each in acting:
-            each.cancel()
-        await asyncio.gather(*acting, return_exceptions=True)
+        await cancel_and_wait(*self._acting.values())
         seats, self._seats = self._seats, None
         if seats is not None:
             for seat, reason in (await seats.end()).items():

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from rlds_kit.base.extras import needs
 from rlds_kit.base.rate_limit import Limit, RateLimiter
+from rlds_kit.base.tasks import cancel_and_wait
 from rlds_kit.studio.play import from_browser, window
 from rlds_kit.studio.play.host import Admission, Host, NotAdmittedError
 from rlds_kit.studio.play.live_session import LiveSession
@@ -123,9 +124,7 @@ async def _serve(socket: WebSocket, session: LiveSession, entering: Window, limi
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         session.leave(entering, is_lost=True)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*tasks)
     for task in done:
         task.result()
 

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Final
 
+from rlds_kit.base.tasks import cancel_and_wait
 from rlds_kit.trials.actors.actor_pool import ActorError
 from rlds_kit.trials.actors.contract import Experience, Judgement
 from rlds_kit.trials.actors.requests import Acted, News
@@ -100,9 +101,7 @@ class HostedTrial:
         finally:
             self._environment.on_lost = None
             self._timer.set(None)
-            for each in self._asking.values():
-                each.cancel()
-            await asyncio.gather(*self._asking.values(), return_exceptions=True)
+            await cancel_and_wait(*self._asking.values())
 
     def _lost(self, reason: str) -> None:
         self.is_environment_lost = True
@@ -290,8 +289,7 @@ class HostedTrial:
         new = await self._seats.made(seat, actor)
         pending = self._asking.pop(seat, None)
         if pending is not None:
-            pending.cancel()
-            await asyncio.gather(pending, return_exceptions=True)
+            await cancel_and_wait(pending)
         if self.is_over:  # perhaps since a moment ago: nothing else would end the new one
             await new.end(News(), 0.0)
             raise ValueError("the trial is over")

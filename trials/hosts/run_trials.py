@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any, Final
 
+from rlds_kit.base.tasks import cancel_and_wait
 from rlds_kit.trials.hosts.finished_trial import FinishedTrial, TrialRefusedError
 from rlds_kit.trials.hosts.trial_host import TrialHost
 from rlds_kit.trials.hosts.trial_setup import TrialSetup
@@ -43,8 +44,7 @@ async def run_trials_async(
                 yield each
             await feeding
         finally:
-            feeding.cancel()
-            await asyncio.gather(feeding, return_exceptions=True)
+            await cancel_and_wait(feeding)
 
 
 def _all(setups: TrialSetup | Iterable[TrialSetup], n: int | None) -> Iterable[TrialSetup]:

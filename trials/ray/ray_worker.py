@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from rlds_kit.base.tasks import cancel_and_wait
 from rlds_kit.trials.ray.hosted import Hosted
 from rlds_kit.trials.workers.backend import EndIdle
 from rlds_kit.trials.workers.channel import ProcessLostError
@@ -255,8 +256,7 @@ class RayWorker:
                     await self._call("close")
         self._end_now()
         self._refuse()
-        self._life.cancel()
-        await asyncio.gather(self._life, return_exceptions=True)
+        await cancel_and_wait(self._life)
 
 
 def _totals(library: Any) -> str:

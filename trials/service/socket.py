@@ -5,6 +5,7 @@ import contextlib
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
+from rlds_kit.base.tasks import cancel_and_wait
 from rlds_kit.trials.directory.joining import joined
 from rlds_kit.trials.service.remote_seat import RemoteSeat
 from rlds_kit.trials.service.remote_seats import NoSeatError
@@ -112,9 +113,7 @@ class Program:
                 await self.send(Refused(reason=f"the tokens of {token.name} were revoked"))
                 await self._socket.close(POLICY)
         finally:
-            for task in (receiving, over, revoked):
-                task.cancel()
-            await asyncio.gather(receiving, over, revoked, return_exceptions=True)
+            await cancel_and_wait(receiving, over, revoked)
             if not seat.over.is_set():
                 self._service.lose(seat, f"the program {token.name} is gone")
 
