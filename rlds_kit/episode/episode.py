@@ -289,7 +289,8 @@ class Episode:
         except SpecError as error:
             raise SpecError(f"episode {self.id}: {error}") from error
         if spec is None and not present.any() and self._rows:
-            raise KeyError(f"none of these steps has the field {name!r}; there are {', '.join(self.fields)}")
+            others = ", ".join(each for each in self.fields if each != name)
+            raise KeyError(f"none of these steps has the field {name!r}; others are {others}")
         return stacked, present
 
     def _path(self, name: str) -> str:

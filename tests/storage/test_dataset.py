@@ -129,6 +129,14 @@ def test_a_field_that_is_not_there_is_a_key_error(dataset: Dataset) -> None:
         dataset.select("rewards")
 
 
+def test_the_last_step_alone_has_no_reward(dataset: Dataset) -> None:
+    """The error names the other fields, not the one that only earlier steps have."""
+    episode = dataset.episodes[0]
+    with pytest.raises(KeyError, match="has the field 'reward'; others are") as caught:
+        episode[episode.length - 1 :]["reward"]
+    assert "reward" not in str(caught.value).partition("others are")[2].split(", ")
+
+
 def test_iterators_are_independent(dataset: Dataset) -> None:
     """Two iterators over the same episodes or steps do not advance each other."""
     episodes, steps = dataset.episodes, dataset.steps
