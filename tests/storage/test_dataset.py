@@ -129,12 +129,18 @@ def test_a_field_that_is_not_there_is_a_key_error(dataset: Dataset) -> None:
         dataset.select("rewards")
 
 
-def test_the_last_step_alone_has_no_reward(dataset: Dataset) -> None:
+def test_the_last_step_alone_has_no_discount(tmp_path: Path) -> None:
     """The error names the other fields, not the one that only earlier steps have."""
-    episode = dataset.episodes[0]
-    with pytest.raises(KeyError, match="has the field 'reward'; others are") as caught:
-        episode[episode.length - 1 :]["reward"]
-    assert "reward" not in str(caught.value).partition("others are")[2].split(", ")
+    with Recorder(tmp_path, DECLARED) as recorder:
+        written = GivingRecorder(recorder)
+        written.append({"observation": 0}, None)
+        written.append({"observation": 1}, {"reward": 1.0, "discount": 0.5})
+        written.end(EpisodeEnd.TERMINATED)
+    (episode,) = rlds_kit.open(tmp_path).episodes
+    assert episode["discount"].tolist() == [0.5, 0.0]
+    with pytest.raises(KeyError, match="has the field 'discount'; others are observation, reward, is_first") as caught:
+        episode[1:]["discount"]
+    assert "discount" not in str(caught.value).partition("others are")[2]
 
 
 def test_iterators_are_independent(dataset: Dataset) -> None:
