@@ -228,7 +228,9 @@ def _converted_with(
         weights = list(reader.weigh(meter.scan)) if isinstance(reader, PartReader) else []
         job = Job(reader, weights, wanted.name, path.name, _origin(source), allow_loss, directory)
         least = least_bytes(reader.size, reader.decoded if isinstance(reader, KnowsDecoded) else 0, part_bytes)
-        parts = partition(weights, least) if weights and wanted.join is not None else [Part(0, 0, None)]
+        parts = [Part(0, 0, None)]
+        if isinstance(reader, PartReader) and weights and wanted.join is not None:
+            parts = partition(weights, least, reader.unit)
         options = {"converter": [VERSION, __version__], "formats": [source.format, wanted.name], "loss": allow_loss}
         prepare(directory, {**options, "source": source.identity(), "parts": [[p.begin, p.end] for p in parts]})
         earlier = _finished_parts(job, parts, meter)

@@ -30,7 +30,7 @@ class Job:
 
     Attributes:
       reader: of the source.
-      weights: bytes of each episode; empty if unknown.
+      weights: bytes of each piece of the source; empty if unknown.
       format: name of the format to write.
       name: of the new directory.
       origin: of the data, for its metadata.
@@ -47,8 +47,8 @@ class Job:
     directory: Path
 
     def bytes_of(self, part: Part) -> list[int]:
-        """The estimated bytes of each episode of a part; fewer if the number of episodes is unknown."""
-        if part.end is not None:
+        """The estimated bytes of each piece of a part; fewer if the number of episodes is unknown."""
+        if self.weights:
             return list(self.weights[part.begin : part.end])
         count = max(1, len(self.reader))
         return [self.reader.size // count] * (count - 1) + [self.reader.size - self.reader.size // count * (count - 1)]
@@ -104,9 +104,9 @@ class _PartWork:
         try:
             if not self._part.number:  # the same in every part
                 self._lose(self._target.losses, "the dataset")
-            for number, episode in enumerate(episodes_of(reader, self._part), self._part.begin):
+            for count, episode in enumerate(episodes_of(reader, self._part)):
                 fitted, losses = writer.fit(episode)
-                self._lose(losses, f"episode {number}")
+                self._lose(losses, self._part.place(count))
                 if fitted is not None:
                     self._put(writer, fitted)
                 done.episode()
@@ -149,7 +149,7 @@ class _PartWork:
 
 
 class _Pass:
-    """Reports the bytes of a part as progress, by the estimated sizes of its episodes; at the end, all of them."""
+    """Reports the bytes of a part as progress, by the estimated sizes of its pieces; at the end, all of them."""
 
     def __init__(self, weights: list[int]) -> None:
         self._weights, self._left = iter(weights), sum(weights)

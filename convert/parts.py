@@ -1,4 +1,4 @@
-"""Parts of a source: consecutive whole episodes that one task converts and compares."""
+"""Parts of a source: consecutive pieces, mostly episodes, whose whole episodes one task converts and compares."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,20 +18,26 @@ MOST_PARTS: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Consecutive episodes of a source, which one task converts.
+    """Consecutive pieces of a source, which one task converts.
 
     Attributes:
       number: of the part.
-      begin: first episode.
+      begin: first piece.
       end: one past the last one; None: the whole source, in one pass.
+      unit: the pieces, for messages; see `PartReader`.
     """
 
     number: int
     begin: int
     end: int | None
+    unit: str = PartReader.unit
 
     def __str__(self) -> str:
-        return "the source" if self.end is None else f"episodes {self.begin} up to {self.end} of the source"
+        return "the source" if self.end is None else f"{self.unit} {self.begin} up to {self.end} of the source"
+
+    def place(self, count: int) -> str:
+        """Names the episode of this part that has so many before it."""
+        return f"episode {self.begin + count}" if self.unit == PartReader.unit else f"episode {count} in {self}"
 
 
 def least_bytes(size: int, decoded: int, part_bytes: int = PART_BYTES) -> int:
@@ -48,12 +54,13 @@ def least_bytes(size: int, decoded: int, part_bytes: int = PART_BYTES) -> int:
     return max(1, part_bytes * size // max(size, decoded, 1))
 
 
-def partition(weights: Sequence[int], part_bytes: int = PART_BYTES) -> list[Part]:
-    """Divides episodes into at least one part of about equal bytes; the result depends only on the arguments.
+def partition(weights: Sequence[int], part_bytes: int = PART_BYTES, unit: str = PartReader.unit) -> list[Part]:
+    """Divides pieces into at least one part of about equal bytes; the result depends only on the arguments.
 
     Args:
-      weights: bytes of each episode.
+      weights: bytes of each piece.
       part_bytes: minimum bytes of a part.
+      unit: the pieces, for messages.
 
     >>> [(part.begin, part.end) for part in partition([5, 5, 5, 20, 5], 10)]
     [(0, 2), (2, 4), (4, 5)]
@@ -67,7 +74,7 @@ def partition(weights: Sequence[int], part_bytes: int = PART_BYTES) -> list[Part
             size = 0
         size += weight
     bounds = zip(cuts, [*cuts[1:], len(weights)], strict=True)
-    return [Part(number, begin, end) for number, (begin, end) in enumerate(bounds)]
+    return [Part(number, begin, end, unit) for number, (begin, end) in enumerate(bounds)]
 
 
 def episodes_of(reader: Reader, part: Part) -> Iterator[ForeignEpisode]:

@@ -90,19 +90,25 @@ class Reader(Protocol):
 
 @runtime_checkable
 class PartReader(Reader, Protocol):
-    """A source with random access to episodes, for several processes and for continuing a conversion.
+    """A source with random access to pieces, for several processes and for continuing a conversion.
 
-    It can be pickled, also after `weigh`; the copy reads the same episodes.
+    A piece is an episode, or else a part of the source in which any number of episodes begin. It can be pickled, also
+    after `weigh`; the copy reads the same episodes.
+
+    Attributes:
+      unit: the pieces, for messages.
     """
 
+    unit: str = "episodes"
+
     def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
-        """The estimated bytes of each episode. May read the source, and then reports the bytes read.
+        """The estimated bytes of each piece. May read the source, and then reports the bytes read.
 
         Called once, before anything else is read.
         """
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
-        """The episodes in a range of numbers, in order; afterwards `losses` are those of these episodes."""
+        """The episodes that begin in some pieces, in order; afterwards `losses` are those of these episodes."""
 
     def __iter__(self) -> Iterator[ForeignEpisode]:
         """The episodes, in order."""

@@ -10,6 +10,7 @@ trajectories, for any reason. The other arrays of the file determine which:
 """
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -47,14 +48,28 @@ class Ends:
     timeout: np.ndarray
     final: np.ndarray
 
-    def between(self, begin: int, end: int) -> "Ends":
-        """Returns the ends of the episodes in rows `[begin, end)`, counted from `begin`."""
-        after = [each - begin for each in self.after if begin < each <= end]
-        return Ends(after, self.terminal[begin:end], self.timeout[begin:end], self.final[begin:end])
+    def flags_of(self, begin: int, end: int) -> "Ends":
+        """Returns the flags of rows `[begin, end)`, without `after`."""
+        return Ends([], self.terminal[begin:end], self.timeout[begin:end], self.final[begin:end])
 
 
 def ends_of(path: object, tree: Tree, rows: int) -> Ends:
     """Finds the ends of the episodes in a file of arrays.
+
+    Args and errors are those of `flagged_ends`.
+    """
+    found = flagged_ends(path, tree, rows)
+    if NEXT not in tree:
+        return found
+    cuts = broken_after(tree[OBSERVATIONS], tree[NEXT], rows)
+    after = sorted({*found.after, *(np.flatnonzero(cuts) + 1).tolist()})
+    return Ends(after, found.terminal, found.timeout, found.final)
+
+
+def flagged_ends(path: object, tree: Tree, rows: int) -> Ends:
+    """Finds the ends of the episodes in a file of arrays by their flags, without reading observations.
+
+    With `next_observations` there may be more: `broken_after` finds them.
 
     Args:
       path: of the file, or what the arrays are, for errors.
@@ -76,11 +91,8 @@ def ends_of(path: object, tree: Tree, rows: int) -> Ends:
     else:
         cuts, final = terminal | timeout, nothing
         true = terminal if mask is None else terminal & ~mask
-    if NEXT in tree:
-        if not are_alike(tree[OBSERVATIONS], tree[NEXT]):
-            raise FormatError(f"{path}: expected {OBSERVATIONS} and {NEXT} of one dtype and shape in {rows} rows")
-        cuts = cuts.copy()
-        cuts[:-1] |= broken_after(tree[OBSERVATIONS], tree[NEXT], rows)
+    if NEXT in tree and not are_alike(tree[OBSERVATIONS], tree[NEXT]):
+        raise FormatError(f"{path}: expected {OBSERVATIONS} and {NEXT} of one dtype and shape in {rows} rows")
     return _ends(cuts, true, timeout, final)
 
 
@@ -131,14 +143,29 @@ def broken_after(observations: Any, following: Any, rows: int) -> np.ndarray:
       `[rows - 1]` bool: after which rows the next observation is not, bit for bit, the observation of the row after.
     """
     found = np.zeros(max(rows - 1, 0), np.bool_)
-    if isinstance(observations, dict | tuple):
-        for name in observations if isinstance(observations, dict) else range(len(observations)):
-            found |= broken_after(observations[name], following[name], rows)
-        return found
     step = max(1, _BYTES_AT_ONCE // max(1, bytes_of_row(observations)))
     for begin in range(0, rows - 1, step):
         end = min(begin + step, rows - 1)
-        found[begin:end] = (_bytes(following[begin:end]) != _bytes(observations[begin + 1 : end + 1])).any(axis=1)
+        before = mapped(operator.itemgetter(slice(begin, end)), following)
+        after = mapped(operator.itemgetter(slice(begin + 1, end + 1)), observations)
+        found[begin:end] = differ(before, after, end - begin)
+    return found
+
+
+def differ(one: Any, other: Any, rows: int) -> np.ndarray:
+    """Compares two arrays, or nests of arrays, that are alike.
+
+    Returns:
+      `[rows]` bool: which rows differ in any bit.
+    """
+    found = np.zeros(rows, np.bool_)
+    if not rows:
+        return found
+    if isinstance(one, dict | tuple):
+        for name in one if isinstance(one, dict) else range(len(one)):
+            found |= differ(one[name], other[name], rows)
+    else:
+        found |= (_bytes(one) != _bytes(other)).any(axis=1)
     return found
 
 

@@ -21,6 +21,8 @@ BYTES = 100
 class TroubledReader:
     """Episodes of seven steps, without files; what happens at episode 9 can be chosen."""
 
+    unit = "episodes"
+
     def __init__(self, trouble: Literal["", "kill", "error", "type", "full"] = "") -> None:
         self._trouble = trouble
         self.about: Mapping[str, str] = {}

@@ -1,0 +1,155 @@
+"""Separates flat arrays into episodes while they are read, so that each value is read, and decompressed, once.
+
+Flags say where most episodes end. Others end where the next observation of a row is not the observation of the row
+after it; that is only known when both are read. Several processes can each read the episodes that begin in other rows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit.episode.array_ends import NEXT, OBSERVATIONS, Ends, Tree, differ, mapped
+from rlds_kit.episode.flat_arrays import FlatEpisode, chosen, flat_episode
+
+_BYTES: Final = 16 << 20
+"""Bytes that are read at once, because any read of a part of a chunk decompresses the whole chunk."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is known of flat arrays before their steps are read.
+
+    Attributes:
+      rows: of each array.
+      row_bytes: of all arrays that belong to steps.
+      steps: what belongs to steps, from `flat_arrays.steps_in`.
+      ends: the flags of all rows, from `array_ends.flagged_ends`.
+      cuts: `[rows]` bool, after which rows episodes end by their flags.
+    """
+
+    rows: int
+    row_bytes: int
+    steps: Mapping[str, Any]
+    ends: Ends
+    cuts: np.ndarray
+
+    def cut_from(self, row: int) -> int:
+        """The row after the first one from a row on after which an episode ends by its flags."""
+        found = int(np.argmax(self.cuts[row:])) + row + 1
+        return found if self.cuts[found - 1] else self.rows
+
+
+def episodes_in(
+    tree: Tree, layout: Layout, first: int, last: int, bytes_at_once: int = _BYTES
+) -> Iterator[FlatEpisode]:
+    """Reads the episodes that begin in rows `[first, last)`, of which the last one may end later.
+
+    Args:
+      tree: arrays, or datasets of h5py.
+      layout: of them.
+      first: row.
+      last: one past the last row in which one may begin.
+      bytes_at_once: bytes of a read; longer episodes take several.
+    """
+    at_once = max(1, bytes_at_once // max(1, layout.row_bytes))
+    until = layout.cut_from(last - 1) if first < last else first  # no episode that begins before ends later
+    open_: list[_Piece] | None = None  # of the episode that has begun; None: none has, in these rows
+    before = _rows(tree, NEXT, layout, first - 1, first) if first and NEXT in tree else None
+    at = first
+    while at < until and (open_ is not None or at < last):
+        stop = min(at + at_once, until)
+        stretch = _Stretch.read(tree, layout, at, stop, before)
+        bounds = [*stretch.begins, stop]
+        if open_ is not None and at < bounds[0]:
+            open_.append(_Piece(stretch, at, bounds[0]))
+        for begin, end in pairwise(bounds):
+            if open_ is not None:
+                yield _episode(open_, layout)
+            if begin >= last:
+                return
+            open_ = [_Piece(stretch, begin, end)]
+        at, before = stop, stretch.last_following
+    if open_ is not None:
+        yield _episode(open_, layout)
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Rows that are read at once.
+
+    Attributes:
+      first: row.
+      arrays: what belongs to steps.
+      following: the next observations; None: there are none.
+      begins: the rows with which episodes begin.
+    """
+
+    first: int
+    arrays: Mapping[str, Any]
+    following: Any
+    begins: Sequence[int]
+
+    @classmethod
+    def read(cls, tree: Tree, layout: Layout, first: int, stop: int, before: Any) -> "_Stretch":
+        """Reads rows; `before` is the next observation of the row before them, if there is one."""
+        arrays = {name: _rows(tree, name, layout, first, stop) for name in layout.steps}
+        following = _rows(tree, NEXT, layout, first, stop) if NEXT in tree else None
+        is_begin = np.ones(stop - first, np.bool_)
+        is_begin[1:] = layout.cuts[first : stop - 1]
+        if first:
+            is_begin[0] = layout.cuts[first - 1]
+        if following is not None:
+            seen = arrays[OBSERVATIONS]
+            is_begin[1:] |= differ(_between(following, 0, -1), _between(seen, 1, None), stop - first - 1)
+            if before is not None:
+                is_begin[:1] |= differ(before, _between(seen, 0, 1), 1)
+        return cls(first, arrays, following, (np.flatnonzero(is_begin) + first).tolist())
+
+    @property
+    def last_following(self) -> Any:
+        """The next observation of the last row, `[1, ...]`; None: there is none."""
+        return None if self.following is None else _between(self.following, -1, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """The rows `[begin, end)` of an episode, which are in one stretch."""
+
+    stretch: _Stretch
+    begin: int
+    end: int
+
+    def of(self, node: Any) -> Any:
+        """The rows of arrays of the stretch."""
+        return _between(node, self.begin - self.stretch.first, self.end - self.stretch.first)
+
+
+def _episode(pieces: Sequence[_Piece], layout: Layout) -> FlatEpisode:
+    first, last = pieces[0], pieces[-1]
+    arrays, begin, end = first.stretch.arrays, first.begin - first.stretch.first, first.end - first.stretch.first
+    if len(pieces) > 1:
+        arrays = {name: _joined([each.of(each.stretch.arrays[name]) for each in pieces]) for name in arrays}
+        begin, end = 0, last.end - first.begin
+    ends = layout.ends.flags_of(first.begin - begin, last.end)
+    following = last.stretch.following
+    final = None if following is None else _between(last.of(following), -1, None)
+    return flat_episode(arrays, layout.steps, ends, begin, end, final)
+
+
+def _rows(tree: Tree, name: str, layout: Layout, begin: int, end: int) -> Any:
+    """Some rows of an array, or of a nest of arrays."""
+    steps = layout.steps.get(OBSERVATIONS if name == NEXT else name, True)
+    return _between(chosen(tree[name], steps), begin, end)
+
+
+def _between(node: Any, begin: int, end: int | None) -> Any:
+    return mapped(lambda each: each[begin:end], node)
+
+
+def _joined(nodes: Sequence[Any]) -> Any:
+    if isinstance(nodes[0], dict):
+        return {name: _joined([each[name] for each in nodes]) for name in nodes[0]}
+    return np.concatenate(nodes)
