@@ -109,8 +109,8 @@ class ArraysReader:
         if self._archive is None:
             return True
         if self.decoded <= _SLOW_TO_DECOMPRESS * self.size:
-            npz.save_arrays(self._archive, directory)
-            self._shared = directory
+            npz.extract_npz(self._path, directory)
+            self._archive, self._shared = None, directory
         return self._shared is not None
 
     @contextlib.contextmanager
@@ -121,7 +121,7 @@ class ArraysReader:
                 yield _tree(file, str(self._path))
             return
         if self._archive is None:
-            self._archive = npz.read_npz(self._path) if self._shared is None else npz.map_arrays(self._shared)
+            self._archive = npz.open_npz(self._path) if self._shared is None else npz.map_extracted(self._shared)
         yield self._archive
 
     def __getstate__(self) -> dict[str, Any]:

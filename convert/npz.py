@@ -1,18 +1,19 @@
-"""Reads NPZ files from untrusted sources, and shares their arrays between processes.
+"""Reads NPZ files from untrusted sources. Arrays are decompressed when they are needed, all at once in threads.
 
 https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 """
 
-import functools
+import contextlib
 import json
 import math
+import shutil
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal
 
 import numpy as np
 from numpy.lib import format as npy
@@ -23,6 +24,7 @@ from rlds_kit.convert.decoded_size import require_plausible
 _NAMES: Final = "names.json"
 _SMALL_FILE: Final = 1 << 16
 """Bytes of arrays that are read rather than mapped: empty ones cannot be mapped."""
+_COPIED_BYTES: Final = 1 << 20
 _BROKEN: Final = (
     *(ValueError, OSError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
     *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, TypeError),
@@ -30,67 +32,119 @@ _BROKEN: Final = (
 _HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
-def read_npz(path: Path) -> dict[str, Any]:
-    """Reads all arrays of an NPZ file; slashes in their names separate groups.
+def open_npz(path: Path) -> dict[str, Any]:
+    """Opens the arrays of an NPZ file; slashes in their names separate groups.
 
     Raises:
-      FormatError: it is not such a file, it is damaged, or it has pickled objects.
+      FormatError: it is not such a file, or it has pickled objects. That an array is damaged is an error when it is
+        read.
     """
+    with _opened(path) as archive:
+        members = archive.infolist()
+        require_plausible(sum(member.file_size for member in members), path.stat().st_size, str(path))
+        arrays = _Arrays(path)
+        for member in members:
+            with archive.open(member) as file:
+                arrays.members.append(_Member(arrays, member, *_header(file, member.file_size)))
+        return _tree(path, {each.info.filename: each for each in arrays.members})
+
+
+def extract_npz(path: Path, directory: Path) -> None:
+    """Decompresses the arrays of an NPZ file into a directory, from which `map_extracted` maps them into memory.
+
+    Raises:
+      FormatError: the file is damaged.
+    """
+    directory.mkdir()
+    with _opened(path) as archive:
+        members = archive.infolist()
+
+        def extract(number: int) -> None:
+            # Names in the archive may be any text, also paths that lead out of the directory.
+            with archive.open(members[number]) as packed, (directory / f"{number}.npy").open("wb") as file:
+                shutil.copyfileobj(packed, file, _COPIED_BYTES)
+
+        _in_threads(extract, range(len(members)), lambda number: members[number].file_size)
+    (directory / _NAMES).write_text(json.dumps([member.filename for member in members]), "utf-8")
+
+
+def map_extracted(directory: Path) -> dict[str, Any]:
+    """Maps the arrays that `extract_npz` has written into memory."""
+    names = json.loads((directory / _NAMES).read_text("utf-8"))
+    return _tree(directory, {name: _mapped(directory / f"{number}.npy") for number, name in enumerate(names)})
+
+
+class _Arrays:
+    """All arrays of a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.members: list[_Member] = []
+
+    def read(self, wanted: "Sequence[_Member]") -> None:
+        """Decompresses some of the arrays.
+
+        Raises:
+          FormatError: one is damaged.
+        """
+        missing = [member for member in wanted if member.array is None]
+        with _opened(self._path) as archive:
+
+            def read(member: _Member) -> None:
+                with archive.open(member.info) as file:
+                    _header(file, member.info.file_size)
+                    member.array = np.frombuffer(file.read(), member.dtype).reshape(member.shape, order=member.order)
+
+            _in_threads(read, missing, lambda member: member.info.file_size)
+
+
+class _Member:
+    """An array that is decompressed when values are requested: alone for `[()]`, with all others for some rows."""
+
+    def __init__(
+        self,
+        arrays: _Arrays,
+        info: zipfile.ZipInfo,
+        shape: tuple[int, ...],
+        is_fortran: bool,
+        dtype: np.dtype[Any],
+    ) -> None:
+        self.info, self.shape, self.dtype = info, shape, dtype
+        self.order: Literal["C", "F"] = "F" if is_fortran else "C"
+        self.ndim, self.size = len(shape), math.prod(shape)
+        self.array: np.ndarray | None = None
+        self._arrays = arrays
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        if self.array is None:
+            self._arrays.read([self] if isinstance(key, tuple) and not key else self._arrays.members)
+        assert self.array is not None  # noqa: S101  `read` has set it
+        return self.array[key]
+
+
+def _in_threads(do: Callable[[Any], None], items: Sequence[Any], size: Callable[[Any], int]) -> None:
+    """Does something for each item in threads, the largest first. zlib works without the interpreter's lock."""
+    with ThreadPoolExecutor() as pool:
+        for _ in pool.map(do, sorted(items, key=size, reverse=True)):
+            pass
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
-            return _arrays(archive, path)
+            yield archive
+    except FormatError:
+        raise
     except _BROKEN as error:
         raise FormatError(f"{path}: expected an NPZ file of arrays without pickled objects: {error}") from error
 
 
-def save_arrays(tree: Mapping[str, Any], directory: Path) -> None:
-    """Writes arrays as files without compression; numbers are their names, which may be any text."""
-    directory.mkdir()
-    for number, node in enumerate(tree.values()):
-        if isinstance(node, dict):
-            save_arrays(node, directory / str(number))
-        else:
-            np.save(directory / f"{number}.npy", node, allow_pickle=False)
-    (directory / _NAMES).write_text(json.dumps(list(tree)), "utf-8")
-
-
-def map_arrays(directory: Path) -> dict[str, Any]:
-    """Maps the arrays that `save_arrays` has written into memory."""
-    found: dict[str, Any] = {}
-    for number, name in enumerate(json.loads((directory / _NAMES).read_text("utf-8"))):
-        path = directory / f"{number}.npy"
-        found[name] = _mapped(path) if path.exists() else map_arrays(directory / str(number))
-    return found
-
-
-def _mapped(path: Path) -> np.ndarray:
-    return np.asarray(np.load(path, "r" if path.stat().st_size >= _SMALL_FILE else None, allow_pickle=False))
-
-
-def _arrays(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
-    members = archive.infolist()
-    require_plausible(sum(member.file_size for member in members), path.stat().st_size, str(path))
-    tree: dict[str, Any] = {}
-    with ThreadPoolExecutor() as pool:  # zlib works without Python's lock
-        arrays = list(pool.map(functools.partial(_member, archive), members))
-    for member, array in zip(members, arrays, strict=True):
-        *groups, own = member.filename.removesuffix(".npy").split("/")
-        inner = tree
-        for group in groups:
-            inner = inner.setdefault(group, {})
-            if not isinstance(inner, dict):
-                raise FormatError(f"{path}: {member.filename}: expected a group, but {group} is an array")
-        inner[own] = array
-    return tree
-
-
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    with archive.open(member) as file:
-        return _array(file, member.file_size)
-
-
-def _array(file: IO[bytes], size: int) -> np.ndarray:
-    """An array of NumPy's format. The header is checked against the available bytes before it is used."""
+def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Reads shape, order and dtype of an array, which are checked against the `size` bytes of all."""
     version = npy.read_magic(file)
     if version not in _HEADERS:
         raise ValueError(f"version {version} of NumPy's format")
@@ -99,4 +153,21 @@ def _array(file: IO[bytes], size: int) -> np.ndarray:
         raise ValueError("pickled objects are never loaded")
     if math.prod(shape) * dtype.itemsize != size - file.tell():
         raise ValueError(f"{size - file.tell()} bytes are no array of {dtype} {shape}")
-    return np.frombuffer(file.read(), dtype).reshape(shape, order="F" if is_fortran else "C")
+    return shape, is_fortran, dtype
+
+
+def _tree(path: Path, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for name, array in arrays.items():
+        *groups, own = name.removesuffix(".npy").split("/")
+        inner = tree
+        for group in groups:
+            inner = inner.setdefault(group, {})
+            if not isinstance(inner, dict):
+                raise FormatError(f"{path}: {name}: expected a group, but {group} is an array")
+        inner[own] = array
+    return tree
+
+
+def _mapped(path: Path) -> np.ndarray:
+    return np.asarray(np.load(path, "r" if path.stat().st_size >= _SMALL_FILE else None, allow_pickle=False))

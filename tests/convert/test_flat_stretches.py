@@ -1,6 +1,7 @@
 """Flat arrays become the same episodes, in whatever stretches and by however many processes they are read."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_stretches_and_splits_change_nothing(
     bounds = [0, *sorted(min(each, len(flags)) for each in splits), len(flags)]
     found = [
         described(episode)
-        for first, last in zip(bounds, bounds[1:], strict=False)
+        for first, last in pairwise(bounds)
         for episode in episodes_in(arrays, layout_of(arrays), first, last, bytes_at_once)
     ]
     assert found == [described(each) for each in expected_of(arrays)]

@@ -1,0 +1,83 @@
+"""NPZ files: arrays are decompressed when they are needed, and damage is an error whenever it is found."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rlds_kit.base.errors import FormatError
+from rlds_kit.convert.conversion import convert
+from rlds_kit.convert.npz import extract_npz, map_extracted, open_npz
+
+LARGE = np.random.default_rng(0).normal(size=(20_000, 3))
+ARRAYS: dict[str, Any] = {
+    "observations": LARGE,
+    "infos/turned": np.asfortranarray(LARGE),
+    "infos/../é": np.arange(5, dtype=np.int16),
+    "metadata/number": np.float32(1.5),
+    "metadata/nothing": np.zeros((0, 4)),
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file of a few arrays."""
+    np.savez_compressed(tmp_path / "a.npz", **ARRAYS)
+    return tmp_path / "a.npz"
+
+
+def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The arrays of a nest, by path."""
+    found: dict[str, Any] = {}
+    for name, each in tree.items():
+        found |= flat(each, f"{prefix}{name}/") if isinstance(each, dict) else {f"{prefix}{name}": each}
+    return found
+
+
+def assert_arrays(tree: dict[str, Any]) -> None:
+    """They are those that were written."""
+    found = flat(tree)
+    assert found.keys() == ARRAYS.keys()
+    for name, each in ARRAYS.items():
+        expected = np.asarray(each)
+        assert (found[name].dtype, found[name].shape, found[name].ndim) == (expected.dtype, expected.shape, each.ndim)
+        np.testing.assert_array_equal(found[name][()], expected)
+
+
+def test_arrays_are_those_that_were_written(path: Path, tmp_path: Path) -> None:
+    """From the file and from a directory, whatever their names are; nothing is written outside."""
+    assert_arrays(open_npz(path))
+    extract_npz(path, tmp_path / "extracted")
+    assert_arrays(map_extracted(tmp_path / "extracted"))
+    assert sorted(each.name for each in (tmp_path / "extracted").iterdir())[:2] == ["0.npy", "1.npy"]
+    assert {each.name for each in tmp_path.iterdir()} == {"a.npz", "extracted"}
+
+
+def test_only_what_is_needed_is_decompressed(path: Path) -> None:
+    """One array whole is read alone; rows of one are followed by rows of the others."""
+    tree = open_npz(path)
+    members = flat(tree)
+    assert float(members["metadata/number"][()]) == 1.5
+    assert [name for name, each in members.items() if each.array is not None] == ["metadata/number"]
+    assert members["observations"][3:5].tolist() == LARGE[3:5].tolist()
+    assert all(each.array is not None for each in members.values())
+
+
+def test_damage_is_an_error_when_it_is_read(tmp_path: Path) -> None:
+    """Also where only the values of one array are damaged; a conversion leaves nothing."""
+    path = tmp_path / "a.npz"
+    ends = np.arange(20_000) % 100 == 99
+    np.savez(path, observations=LARGE, actions=LARGE[:, 0], terminals=ends)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1  # without compression, this is a value of an array
+    path.write_bytes(data)
+    tree = open_npz(path)
+    with pytest.raises(FormatError, match="CRC"):
+        tree["observations"][:5]
+    with pytest.raises(FormatError, match="CRC"):
+        extract_npz(path, tmp_path / "extracted")
+    for workers in (1, 2):
+        with pytest.raises(FormatError, match="CRC"):
+            convert(path, tmp_path / f"to-{workers}", workers=workers, part_bytes=1 << 16)
+        assert not (tmp_path / f"to-{workers}").exists()
