@@ -37,7 +37,7 @@ STREAMS: Final = ("in order", "blocks", "global", "windows", "drawn windows")
 TFDS_STREAMS: Final = ("ours one by one", "ours dense", "ours by number")
 CONVERSIONS: Final = (
     ("tfds tfrecord", "tfds", "rlds_kit", "tfrecord-zlib"),
-    ("arrays", "arrays", "rlds_kit", "arrays.hdf5"),
+    ("arrays", "arrays", "rlds_kit", "d4rl.hdf5"),
     ("minari", "minari", "rlds_kit", "as-minari-v0/data"),
     ("lerobot", "lerobot", "rlds_kit", "as-lerobot-v0"),
     ("envlogger", "envlogger", "rlds_kit", "as-envlogger-v0"),

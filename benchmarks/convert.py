@@ -47,6 +47,7 @@ class Peer:
 
 
 HERE: Final = Path(__file__).parent
+ARRAYS: Final = "d4rl.hdf5"
 BEGIN: Final = "<!-- begin: benchmarks/convert.py -->"
 END: Final = "<!-- end: benchmarks/convert.py -->"
 OURS: Final = "rlds_kit"
@@ -121,7 +122,7 @@ def _files(name: str) -> str:
     own = {
         TFDS: "tfrecord-zlib",
         "tfds array_record": "array_record-zlib",
-        "arrays": "arrays.hdf5",
+        "arrays": ARRAYS,
         "npz": "arrays.npz",
     }
     return own.get(name, f"as-{name}-v0")
@@ -168,10 +169,10 @@ def prepare(given: Input, workdir: Path) -> Path:
     for kind in ("tfrecord", "array_record"):
         options = ("--encoding", "zlib", "--file-format", kind)
         inputs.once(folder / f"{kind}-zlib", lambda out, o=(*options,): _write_tfds(folder, out, *o))
-    if not (folder / "arrays.hdf5").exists():
-        _write_arrays(Arrays(folder / "arrays"), folder / "arrays.hdf5")
+    if not (folder / ARRAYS).exists():
+        _write_arrays(Arrays(folder / "arrays"), folder / ARRAYS)
     if not (folder / "arrays.npz").exists():
-        _write_npz(folder / "arrays.hdf5", folder / "arrays.npz")
+        _write_npz(folder / ARRAYS, folder / "arrays.npz")
     for name in WRITTEN:
         target = folder / _files(name)
         if not target.exists():
@@ -185,34 +186,41 @@ def _write_tfds(folder: Path, out: Path, *options: str) -> None:
 
 
 def _write_arrays(arrays: Arrays, path: Path) -> None:
-    """D4RL's layout: a row for every action, and the observation after it."""
+    """D4RL's layout, and the chunks of the scripts that made its files; frames, which are large, in chunks of rows."""
     partial = path.with_suffix(".partial")
-    rows = sum(len(episode["action"]) - 1 for episode in arrays.episodes())
     with h5py.File(partial, "w") as file:
-        row = 0
-        for episode in arrays.episodes():
-            count = len(episode["action"]) - 1
-            ends = np.arange(count) == count - 1
-            given = {
-                "observations": episode["observation"][:-1],
-                "next_observations": episode["observation"][1:],
-                "actions": episode["action"][:-1],
-                "rewards": episode["reward"][:-1],
-                "terminals": ends & bool(episode["is_terminal"][-1]),
-                "timeouts": ends & (not episode["is_terminal"][-1]),
-            }
-            for name, each in given.items():
-                into = file.require_dataset(
-                    name,
-                    (rows, *each.shape[1:]),
-                    each.dtype,
-                    chunks=(min(rows, 64), *each.shape[1:]),
-                    compression="gzip",
-                    compression_opts=1,
-                )
-                into[row : row + count] = each
-            row += count
+        if arrays["observation"].ndim == 2:
+            episodes = [*_transitions(arrays)]
+            for name in episodes[0]:
+                file.create_dataset(name, data=np.concatenate([each[name] for each in episodes]), compression="gzip")
+        else:
+            _append_all(file, _transitions(arrays), rows=sum(len(each["action"]) - 1 for each in arrays.episodes()))
     partial.rename(path)
+
+
+def _transitions(arrays: Arrays) -> Iterator[dict[str, np.ndarray]]:
+    """Of each episode a row for every action, with the observation after it."""
+    for episode in arrays.episodes():
+        count = len(episode["action"]) - 1
+        ends = np.arange(count) == count - 1
+        yield {
+            "observations": episode["observation"][:-1],
+            "next_observations": episode["observation"][1:],
+            "actions": episode["action"][:-1],
+            "rewards": episode["reward"][:-1],
+            "terminals": ends & bool(episode["is_terminal"][-1]),
+            "timeouts": ends & (not episode["is_terminal"][-1]),
+        }
+
+
+def _append_all(file: h5py.File, episodes: Iterator[dict[str, np.ndarray]], rows: int) -> None:
+    row = 0
+    for episode in episodes:
+        for name, each in episode.items():
+            shape, chunks = (rows, *each.shape[1:]), (min(rows, 64), *each.shape[1:])
+            options: dict[str, Any] = {"chunks": chunks, "compression": "gzip", "compression_opts": 1}
+            file.require_dataset(name, shape, each.dtype, **options)[row : row + len(each)] = each
+        row += len(episode["actions"])
 
 
 def _write_npz(source: Path, path: Path) -> None:
