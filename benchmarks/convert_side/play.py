@@ -18,8 +18,8 @@ from typing import Any, Final
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 warnings.simplefilter("ignore")
 
-_SECONDS: Final = 0.05
-"""Between two looks at memory."""
+_SECONDS: Final = 0.25
+"""Between two looks at memory: one takes some milliseconds of a core for each process."""
 
 
 class Memory(threading.Thread):
