@@ -189,7 +189,7 @@ def convert_opened(
     own = workers if executor is None else None
     options: dict[str, Any] = {"allow_loss": allow_loss, "workers": own}
     if executor is None:
-        executor = on_this_and_processes(workers) if workers > 1 else serially()
+        executor = on_this_and_processes(workers, runs_once=True) if workers > 1 else serially()
     with executor as run:
         return _converted_with(run, source, destination, wanted, part_bytes=part_bytes, tell=tell, **options)
 
@@ -207,7 +207,8 @@ def _executor(found: Format, path: Path, workers: int, part_bytes: int) -> Abstr
         return serially()
     files = path.rglob("*") if path.is_dir() else [path]
     size = 0 if isinstance(path, RemotePath) else sum(each.lstat().st_size for each in files)
-    return on_this_and_processes(workers, size // part_bytes, (convert_part.__module__, found.open.__module__))
+    modules = (convert_part.__module__, found.open.__module__)
+    return on_this_and_processes(workers, size // part_bytes, modules, runs_once=True)
 
 
 def _converted_with(

@@ -32,7 +32,7 @@ from rlds_kit.convert.envlogger.scan import (
     STEPS_FILE,
     Scan,
     StoredEpisode,
-    indexed,
+    index_of,
     scan,
     shards_of,
 )
@@ -76,7 +76,8 @@ class EnvLoggerReader(PartReader):
         self.lossy: Mapping[str, str] = self._lossy
         self.decoded = 0
         self.losses: list[Loss] = []
-        self._count = sum(len(indexed(shard)) for shard in self._shards)
+        self._indices = {shard: index_of(shard) for shard in self._shards}
+        self._count = sum(len(each.episodes) for each in self._indices.values())
         self._scanned: Scan | None = None
 
     def __len__(self) -> int:
@@ -105,7 +106,7 @@ class EnvLoggerReader(PartReader):
 
     def _scan(self, progress: Callable[[int], None] = lambda _: None) -> Scan:
         if self._scanned is None:
-            self._scanned = scan(self._shards, progress)
+            self._scanned = scan(self._shards, progress, self._indices)
             for name in self._scanned.truncated:
                 self._lossy[name] = f"{STEPS_FILE} ends inside a chunk: its writer died"
         return self._scanned

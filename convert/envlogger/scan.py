@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 
@@ -67,32 +67,55 @@ def shards_of(path: Path) -> list[Path]:
     return sorted({each.parent for name in (STEPS_FILE, OFFSETS_FILE) for each in path.glob(f"*/{name}")})
 
 
-def indexed(shard: Path) -> dict[int, int]:
-    """Maps the first step of each episode in the index to the position of its metadata."""
-    return {int(first): int(position) for first, position in _index(shard)[1]}
+class Index(NamedTuple):
+    """The readable part of a shard's index.
+
+    Attributes:
+      steps: how many steps it has.
+      episodes: the position of the metadata of each episode, by its first step.
+    """
+
+    steps: int
+    episodes: Mapping[int, int]
 
 
-def scan(shards: Sequence[Path], progress: Callable[[int], None] = lambda _: None) -> Scan:
+def index_of(shard: Path) -> Index:
+    """Reads the index of a shard; it is empty where that is not possible."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TruncatedWarning)
+        try:
+            found = read_shard(shard)
+        except (FormatError, RiegeliError, FileNotFoundError):
+            return Index(0, {})
+    return Index(len(found.step_offsets), dict(found.episode_index.tolist()))
+
+
+def scan(
+    shards: Sequence[Path],
+    progress: Callable[[int], None] = lambda _: None,
+    indices: Mapping[Path, Index] | None = None,
+) -> Scan:
     """Reads every step.
 
     Args:
       shards: directories.
       progress: gets the bytes of each file after it is read.
+      indices: of the shards, if they were read already.
 
     Raises:
       FormatError: a record is no step.
     """
     found = Scan()
     for shard in shards:
-        begin = len(found.episodes)
-        steps = _scan_steps(shard, found) if (shard / STEPS_FILE).is_file() else 0
-        _note_missing(shard, steps, found)
+        begin, index = len(found.episodes), index_of(shard) if indices is None else indices[shard]
+        steps = _scan_steps(shard, found, index.episodes) if (shard / STEPS_FILE).is_file() else 0
+        _note_missing(index, steps, found)
         _note_metadata(shard, sum(each.about is not None for each in found.episodes[begin:]), found)
         progress(sum(each.stat().st_size for each in shard.glob("*.riegeli")))
     return found
 
 
-def _scan_steps(shard: Path, found: Scan) -> int:
+def _scan_steps(shard: Path, found: Scan, positions: Mapping[int, int]) -> int:
     """Adds the episodes of a shard; returns how many steps it has."""
     regions = list[SkippedRegion]()
 
@@ -100,7 +123,7 @@ def _scan_steps(shard: Path, found: Scan) -> int:
         regions.append(region)
         return True
 
-    positions, count = indexed(shard), 0
+    count = 0
     opened: StoredEpisode | None = None
 
     def end() -> None:
@@ -215,11 +238,10 @@ def _begun(shard: Path, number: int, position: int, positions: Mapping[int, int]
     return StoredEpisode(shard, number, position, 1, about if about > 0 else None)
 
 
-def _note_missing(shard: Path, steps: int, found: Scan) -> None:
+def _note_missing(index: Index, steps: int, found: Scan) -> None:
     """Records steps that are missing although they are in the index of a shard."""
-    known = len(_index(shard)[0])
-    if known > steps:
-        found.losses.append(Loss("episode", f"the index has steps that {STEPS_FILE} has not", known - steps))
+    if index.steps > steps:
+        found.losses.append(Loss("episode", f"the index has steps that {STEPS_FILE} has not", index.steps - steps))
 
 
 def _note_metadata(shard: Path, known: int, found: Scan) -> None:
@@ -239,14 +261,3 @@ def _note_damage(shard: Path, regions: Sequence[SkippedRegion], found: Scan, *, 
         found.losses.append(Loss("episode", f"{shard.name}/{STEPS_FILE} has damaged bytes", len(damaged)))
     if is_truncated:
         found.truncated.append(shard.name)
-
-
-def _index(shard: Path) -> tuple[Sequence[int], Sequence[Sequence[int]]]:
-    """The readable part of a shard's index: the positions of steps, and the beginnings of episodes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TruncatedWarning)
-        try:
-            found = read_shard(shard)
-        except (FormatError, RiegeliError, FileNotFoundError):
-            return (), ()
-    return found.step_offsets.tolist(), found.episode_index.tolist()

@@ -19,7 +19,9 @@ from rlds_kit.base.executor.run import Notify, Outcome, P, R, Run, notifying
 
 
 @contextlib.contextmanager
-def on_this_and_processes(workers: int, early: int = 0, modules: Sequence[str] = ()) -> Iterator[Run]:
+def on_this_and_processes(
+    workers: int, early: int = 0, modules: Sequence[str] = (), *, runs_once: bool = False
+) -> Iterator[Run]:
     """An executor with this many processes; the first is the caller's own, so a task that crashes may end the caller.
 
     The others work like those of `on_processes`.
@@ -28,16 +30,33 @@ def on_this_and_processes(workers: int, early: int = 0, modules: Sequence[str] =
       workers: number of processes, including this one.
       early: number of the other processes that start when the context is entered; the rest start when there is work.
       modules: that the early processes import at once, because the tasks need them.
+      runs_once: whether the other processes end after the first run, while the caller goes on: that takes a tenth of a
+        second.
     """
     pool: list[Worker] = []
     try:
         for _ in range(min(positive("workers", workers) - 1, early)):
             pool.append(Worker())
             pool[-1].prepare(modules)
-        yield partial(_run, pool, workers - 1)
+        run = partial(_run, pool, workers - 1)
+        yield partial(_once, run, pool) if runs_once else run
     finally:
         for worker in pool:
             worker.stop()
+
+
+def _once(
+    run: Run,
+    pool: list[Worker],
+    task: Callable[[P], R],
+    parts: Sequence[P],
+    *,
+    shared: Path | None = None,
+    notify: Notify | None = None,
+) -> Iterator[R]:
+    yield from run(task, parts, shared=shared, notify=notify)
+    for worker in pool:
+        worker.release()
 
 
 def _run(

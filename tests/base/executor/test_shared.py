@@ -1,5 +1,6 @@
 """Tasks that run in this process and in others at the same time."""
 
+import multiprocessing
 import os
 import sys
 import time
@@ -56,6 +57,17 @@ def test_one_worker_is_this_process() -> None:
     for workers, parts in ((1, 5), (4, 1)):
         with on_this_and_processes(workers) as run:
             assert {process for _, process in run(_square, range(parts))} == {os.getpid()}
+
+
+def test_the_others_may_end_after_one_run() -> None:
+    """They do while the caller goes on."""
+    with on_this_and_processes(3, 2, runs_once=True) as run:
+        processes = multiprocessing.active_children()
+        assert len(processes) == 2
+        assert len(list(run(_square, range(20)))) == 20
+        for each in processes:
+            each.join(60)
+            assert each.exitcode == 0
 
 
 def _loaded(_: int) -> tuple[int, bool]:
