@@ -4,6 +4,7 @@ Flags say where most episodes end. Others end where the next observation of a ro
 after it; that is only known when both are read. Several processes can each read the episodes that begin in other rows.
 """
 
+import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,6 +17,8 @@ from rlds_kit.episode.flat_arrays import FlatEpisode, chosen, flat_episode
 
 _BYTES: Final = 16 << 20
 """Bytes that are read at once, because any read of a part of a chunk decompresses the whole chunk."""
+_BYTES_OF_EPISODE: Final = 256 << 20
+"""Episodes up to this size are read at once, and larger ones joined."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,24 @@ class Layout:
         found = int(np.argmax(self.cuts[row:])) + row + 1
         return found if self.cuts[found - 1] else self.rows
 
+    def stop_of(self, row: int, bytes_at_once: int, bytes_of_episode: int) -> int:
+        """The row before which a read that begins with a row ends: with an episode, where that is possible."""
+        most, most_of_episode = (
+            row + max(1, each // max(1, self.row_bytes)) for each in (bytes_at_once, bytes_of_episode)
+        )
+        end = self.cut_from(row)
+        if end > most:
+            return end if end <= most_of_episode else most
+        return row + int(np.flatnonzero(self.cuts[row:most])[-1]) + 1 if most < self.rows else self.rows
+
 
 def episodes_in(
-    tree: Tree, layout: Layout, first: int, last: int, bytes_at_once: int = _BYTES
+    tree: Tree,
+    layout: Layout,
+    first: int,
+    last: int,
+    bytes_at_once: int = _BYTES,
+    bytes_of_episode: int = _BYTES_OF_EPISODE,
 ) -> Iterator[FlatEpisode]:
     """Reads the episodes that begin in rows `[first, last)`, of which the last one may end later.
 
@@ -52,15 +70,15 @@ def episodes_in(
       layout: of them.
       first: row.
       last: one past the last row in which one may begin.
-      bytes_at_once: bytes of a read; longer episodes take several.
+      bytes_at_once: bytes of a read.
+      bytes_of_episode: bytes of an episode that is read at once, although it is longer.
     """
-    at_once = max(1, bytes_at_once // max(1, layout.row_bytes))
     until = layout.cut_from(last - 1) if first < last else first  # no episode that begins before ends later
     open_: list[_Piece] | None = None  # of the episode that has begun; None: none has, in these rows
     before = _rows(tree, NEXT, layout, first - 1, first) if first and NEXT in tree else None
     at = first
     while at < until and (open_ is not None or at < last):
-        stop = min(at + at_once, until)
+        stop = min(layout.stop_of(at, bytes_at_once, bytes_of_episode), until)
         stretch = _Stretch.read(tree, layout, at, stop, before)
         bounds = [*stretch.begins, stop]
         if open_ is not None and at < bounds[0]:
@@ -71,7 +89,7 @@ def episodes_in(
             if begin >= last:
                 return
             open_ = [_Piece(stretch, begin, end)]
-        at, before = stop, stretch.last_following
+        at, before = stop, stretch.final(stop)
     if open_ is not None:
         yield _episode(open_, layout)
 
@@ -83,14 +101,15 @@ class _Stretch:
     Attributes:
       first: row.
       arrays: what belongs to steps.
-      following: the next observations; None: there are none.
       begins: the rows with which episodes begin.
+      finals: the next observations of the rows before these, as far as they are in the stretch, and of its last row;
+        None: there are none.
     """
 
     first: int
     arrays: Mapping[str, Any]
-    following: Any
     begins: Sequence[int]
+    finals: Any
 
     @classmethod
     def read(cls, tree: Tree, layout: Layout, first: int, stop: int, before: Any) -> "_Stretch":
@@ -106,12 +125,21 @@ class _Stretch:
             is_begin[1:] |= differ(_between(following, 0, -1), _between(seen, 1, None), stop - first - 1)
             if before is not None:
                 is_begin[:1] |= differ(before, _between(seen, 0, 1), 1)
-        return cls(first, arrays, following, (np.flatnonzero(is_begin) + first).tolist())
+        begins = np.flatnonzero(is_begin)
+        ends = [*(begins[begins > 0] - 1).tolist(), stop - first - 1]
+        finals = None if following is None else mapped(lambda each: each[ends], following)
+        return cls(first, arrays, (begins + first).tolist(), finals)
 
-    @property
-    def last_following(self) -> Any:
-        """The next observation of the last row, `[1, ...]`; None: there is none."""
-        return None if self.following is None else _between(self.following, -1, None)
+    def final(self, end: int) -> Any:
+        """The next observation of the row before `end`, with which an episode or the stretch ends; None: there is none.
+
+        Returns:
+          Arrays of `[1, ...]`.
+        """
+        if self.finals is None:
+            return None
+        number = bisect.bisect_left(self.begins, end) - (self.begins[:1] == [self.first])
+        return _between(self.finals, number, number + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +162,7 @@ def _episode(pieces: Sequence[_Piece], layout: Layout) -> FlatEpisode:
         arrays = {name: _joined([each.of(each.stretch.arrays[name]) for each in pieces]) for name in arrays}
         begin, end = 0, last.end - first.begin
     ends = layout.ends.flags_of(first.begin - begin, last.end)
-    following = last.stretch.following
-    final = None if following is None else _between(last.of(following), -1, None)
-    return flat_episode(arrays, layout.steps, ends, begin, end, final)
+    return flat_episode(arrays, layout.steps, ends, begin, end, last.stretch.final(last.end))
 
 
 def _rows(tree: Tree, name: str, layout: Layout, begin: int, end: int) -> Any:

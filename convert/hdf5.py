@@ -15,9 +15,10 @@ from rlds_kit.convert.decoded_size import LARGE, require_plausible
 
 _BROKEN: Final = (KeyError, ValueError, TypeError, RuntimeError, OSError, OverflowError, MemoryError)
 _TEXTS_AT_ONCE: Final = 256
-_MOST_DTYPES: Final = 8
-_DTYPES: Final[list[tuple[Any, np.dtype[Any]]]] = []
-"""Types of HDF5, as h5py's objects, and their dtypes."""
+_NUMBERS: Final = "biuf"
+_MOST_TYPES: Final = 8
+_TYPES: Final[list[tuple[Any, np.dtype[Any], Any]]] = []
+"""Types in files, their dtypes, and the types in memory."""
 
 
 def library() -> Any:
@@ -86,10 +87,12 @@ def column(group: Any, name: str, place: str) -> np.ndarray:
     h5py, found = library(), _opened_in(group, name, place)
     is_data = isinstance(found, h5py.h5d.DatasetID)
     shape = found.shape if is_data else None
-    if shape and 0 not in shape and (dtype := _dtype_of(found)).kind in "biuf":
-        values = np.empty(shape, dtype)
-        found.read(h5py.h5s.ALL, h5py.h5s.ALL, values)
-        return values
+    if shape and 0 not in shape:
+        dtype, in_memory = _types_of(found)
+        if dtype.kind in _NUMBERS:
+            values = np.empty(shape, dtype)
+            found.read(h5py.h5s.ALL, h5py.h5s.ALL, values, in_memory)
+            return values
     stored = h5py.Dataset(found)[()] if is_data else found
     if not isinstance(stored, np.ndarray):
         raise FormatError(f"{place}/{name}: expected a value for every step, got {stored!r}")
@@ -104,25 +107,36 @@ def attributes(group: Any) -> dict[str, Any]:
             stored = h5a.open(group.id, name.encode())
         except UnicodeEncodeError:  # a name that is no UTF-8
             stored = None
-        if stored is not None and stored.shape == () and (dtype := _dtype_of(stored)).kind in "biuf":
-            value = np.empty((), dtype)
-            stored.read(value)
-            found[name] = value[()]
-        else:
-            found[name] = group.attrs[name]
+        number = None if stored is None or stored.shape != () else _number(stored)
+        found[name] = group.attrs[name] if number is None else number
     return found
 
 
-def _dtype_of(stored: Any) -> np.dtype[Any]:
-    """The dtype of a low-level dataset or attribute, in half of the time of its `dtype` for those that came before."""
+def _number(stored: Any) -> Any:
+    """The value of a low-level attribute of shape (); None: it is no number."""
+    dtype, in_memory = _types_of(stored)
+    if dtype.kind not in _NUMBERS:
+        return None
+    value = np.empty((), dtype)
+    stored.read(value, in_memory)
+    return value[()]
+
+
+def _types_of(stored: Any) -> tuple[np.dtype[Any], Any]:
+    """The dtype of a low-level dataset or attribute, and the type in memory that h5py makes of it for each read.
+
+    Those that came before take less time: an episode may have a dozen values, most of them of two or three types.
+    """
     found = stored.get_type()
-    for known, dtype in _DTYPES:
+    for known, dtype, in_memory in _TYPES:
         if found.equal(known):
-            return dtype
+            return dtype, in_memory
     made: np.dtype[Any] = stored.dtype
-    if made.kind in "biuf" and len(_DTYPES) < _MOST_DTYPES:
-        _DTYPES.append((found.copy(), made))
-    return made
+    if made.kind not in _NUMBERS or len(_TYPES) == _MOST_TYPES:
+        return made, None
+    in_memory = library().h5t.py_create(made)
+    _TYPES.append((found.copy(), made, in_memory))
+    return made, in_memory
 
 
 def _opened_in(group: Any, name: str | bytes, place: str) -> Any:

@@ -77,13 +77,13 @@ def described(episode: FlatEpisode) -> Any:
 
 @given(
     st.lists(st.sampled_from(["goes on"] * 4 + ["broken", "terminal", "timeout"]), min_size=1, max_size=40),
-    st.integers(1, 3000),
+    st.tuples(st.integers(1, 3000), st.integers(1, 6000)),
     st.lists(st.integers(0, 40), max_size=4),
     st.booleans(),
     st.booleans(),
 )
 def test_stretches_and_splits_change_nothing(
-    flags: list[str], bytes_at_once: int, splits: list[int], has_following: bool, is_nested: bool
+    flags: list[str], limits: tuple[int, int], splits: list[int], has_following: bool, is_nested: bool
 ) -> None:
     """The episodes that begin in some rows are read by one process, and all of them are read once."""
     arrays = arrays_of(flags, has_following=has_following, is_nested=is_nested)
@@ -91,7 +91,7 @@ def test_stretches_and_splits_change_nothing(
     found = [
         described(episode)
         for first, last in pairwise(bounds)
-        for episode in episodes_in(arrays, layout_of(arrays), first, last, bytes_at_once)
+        for episode in episodes_in(arrays, layout_of(arrays), first, last, *limits)
     ]
     assert found == [described(each) for each in expected_of(arrays)]
 
@@ -118,7 +118,7 @@ def test_each_row_is_read_once(bytes_at_once: int) -> None:
     arrays = arrays_of((["goes on"] * 9 + ["broken"]) * 20)
     layout = layout_of(arrays)
     counted = {name: _Counted(arrays[name]) for name in ("observations", "next_observations", "actions", "rewards")}
-    assert len([*episodes_in({**arrays, **counted}, layout, 0, 200, bytes_at_once)]) == 20
+    assert len([*episodes_in({**arrays, **counted}, layout, 0, 200, bytes_at_once, 1)]) == 20
     assert {name: each.rows for name, each in counted.items()} == dict.fromkeys(counted, 200)
 
 
