@@ -82,6 +82,7 @@ def test_r6_a_session_ends_when_its_window_does(studio: Studio) -> None:
             window.begin()
             window.press("ArrowRight", 1)
             assert window.end()["episode"] == number
+        window.until("state", phase="waiting")
         assert player.get(f"/api/sessions/{session}")["session"]["ended_ns"] is None
         numbers = [each["number"] for each in player.get(f"/api/episodes?session={session}")["episodes"]]
         assert sorted(numbers) == [0, 1, 2]  # the third is ready to be played
