@@ -57,7 +57,7 @@ class ArraysReader:
     """Reads one file. A `PartReader`, whose pieces are rows: which episodes begin in them is known when they are read.
 
     Attributes:
-      unit: the pieces, for messages.
+      unit: name of the pieces in messages.
     """
 
     unit: Final = "pieces of rows"

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.episode.array_ends import NEXT, OBSERVATIONS, Ends, Tree, differ, mapped
+from rlds_kit.episode.array_ends import NEXT, OBSERVATIONS, Ends, Tree, differ, joined, mapped, rows_of
 from rlds_kit.episode.flat_arrays import FlatEpisode, chosen, flat_episode
 
 _BYTES: Final = 16 << 20
@@ -122,9 +122,9 @@ class _Stretch:
             is_begin[0] = layout.cuts[first - 1]
         if following is not None:
             seen = arrays[OBSERVATIONS]
-            is_begin[1:] |= differ(_between(following, 0, -1), _between(seen, 1, None), stop - first - 1)
+            is_begin[1:] |= differ(rows_of(following, 0, -1), rows_of(seen, 1, None), stop - first - 1)
             if before is not None:
-                is_begin[:1] |= differ(before, _between(seen, 0, 1), 1)
+                is_begin[:1] |= differ(before, rows_of(seen, 0, 1), 1)
         begins = np.flatnonzero(is_begin)
         ends = [*(begins[begins > 0] - 1).tolist(), stop - first - 1]
         finals = None if following is None else mapped(lambda each: each[ends], following)
@@ -139,7 +139,7 @@ class _Stretch:
         if self.finals is None:
             return None
         number = bisect.bisect_left(self.begins, end) - (self.begins[:1] == [self.first])
-        return _between(self.finals, number, number + 1)
+        return rows_of(self.finals, number, number + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +152,14 @@ class _Piece:
 
     def of(self, node: Any) -> Any:
         """The rows of arrays of the stretch."""
-        return _between(node, self.begin - self.stretch.first, self.end - self.stretch.first)
+        return rows_of(node, self.begin - self.stretch.first, self.end - self.stretch.first)
 
 
 def _episode(pieces: Sequence[_Piece], layout: Layout) -> FlatEpisode:
     first, last = pieces[0], pieces[-1]
     arrays, begin, end = first.stretch.arrays, first.begin - first.stretch.first, first.end - first.stretch.first
     if len(pieces) > 1:
-        arrays = {name: _joined([each.of(each.stretch.arrays[name]) for each in pieces]) for name in arrays}
+        arrays = {name: joined([each.of(each.stretch.arrays[name]) for each in pieces]) for name in arrays}
         begin, end = 0, last.end - first.begin
     ends = layout.ends.flags_of(first.begin - begin, last.end)
     return flat_episode(arrays, layout.steps, ends, begin, end, last.stretch.final(last.end))
@@ -168,14 +168,4 @@ def _episode(pieces: Sequence[_Piece], layout: Layout) -> FlatEpisode:
 def _rows(tree: Tree, name: str, layout: Layout, begin: int, end: int) -> Any:
     """Some rows of an array, or of a nest of arrays."""
     steps = layout.steps.get(OBSERVATIONS if name == NEXT else name, True)
-    return _between(chosen(tree[name], steps), begin, end)
-
-
-def _between(node: Any, begin: int, end: int | None) -> Any:
-    return mapped(lambda each: each[begin:end], node)
-
-
-def _joined(nodes: Sequence[Any]) -> Any:
-    if isinstance(nodes[0], dict):
-        return {name: _joined([each[name] for each in nodes]) for name in nodes[0]}
-    return np.concatenate(nodes)
+    return rows_of(chosen(tree[name], steps), begin, end)

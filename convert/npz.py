@@ -20,6 +20,7 @@ from numpy.lib import format as npy
 
 from rlds_kit.base.errors import FormatError
 from rlds_kit.convert.decoded_size import require_plausible
+from rlds_kit.convert.nest_of_paths import unflattened
 
 _NAMES: Final = "names.json"
 _SMALL_FILE: Final = 1 << 16
@@ -46,7 +47,7 @@ def open_npz(path: Path) -> dict[str, Any]:
         for member in members:
             with archive.open(member) as file:
                 arrays.members.append(_Member(arrays, member, *_header(file, member.file_size)))
-        return _tree(path, {each.info.filename: each for each in arrays.members})
+        return _tree({each.info.filename: each for each in arrays.members})
 
 
 def extract_npz(path: Path, directory: Path) -> None:
@@ -71,7 +72,7 @@ def extract_npz(path: Path, directory: Path) -> None:
 def map_extracted(directory: Path) -> dict[str, Any]:
     """Maps the arrays that `extract_npz` has written into memory."""
     names = json.loads((directory / _NAMES).read_text("utf-8"))
-    return _tree(directory, {name: _mapped(directory / f"{number}.npy") for number, name in enumerate(names)})
+    return _tree({name: _mapped(directory / f"{number}.npy") for number, name in enumerate(names)})
 
 
 class _Arrays:
@@ -156,17 +157,8 @@ def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype
     return shape, is_fortran, dtype
 
 
-def _tree(path: Path, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for name, array in arrays.items():
-        *groups, own = name.removesuffix(".npy").split("/")
-        inner = tree
-        for group in groups:
-            inner = inner.setdefault(group, {})
-            if not isinstance(inner, dict):
-                raise FormatError(f"{path}: {name}: expected a group, but {group} is an array")
-        inner[own] = array
-    return tree
+def _tree(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    return unflattened({name.removesuffix(".npy"): array for name, array in arrays.items()})
 
 
 def _mapped(path: Path) -> np.ndarray:

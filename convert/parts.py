@@ -24,7 +24,7 @@ class Part:
       number: of the part.
       begin: first piece.
       end: one past the last one; None: the whole source, in one pass.
-      unit: the pieces, for messages; see `PartReader`.
+      unit: name of the pieces in messages; see `PartReader`.
     """
 
     number: int
@@ -60,7 +60,7 @@ def partition(weights: Sequence[int], part_bytes: int = PART_BYTES, unit: str = 
     Args:
       weights: bytes of each piece.
       part_bytes: minimum bytes of a part.
-      unit: the pieces, for messages.
+      unit: name of the pieces in messages.
 
     >>> [(part.begin, part.end) for part in partition([5, 5, 5, 20, 5], 10)]
     [(0, 2), (2, 4), (4, 5)]

@@ -96,7 +96,7 @@ class PartReader(Reader, Protocol):
     after `weigh`; the copy reads the same episodes.
 
     Attributes:
-      unit: the pieces, for messages.
+      unit: name of the pieces in messages.
     """
 
     unit: str = "episodes"

@@ -13,9 +13,10 @@ from gymnasium import spaces
 from rlds_kit.base.errors import FormatError
 from rlds_kit.convert import hdf5
 from rlds_kit.convert.decoded_size import require_plausible
-from rlds_kit.convert.minari.columns import attributes, is_name, unflattened
+from rlds_kit.convert.minari.columns import attributes, is_name
 from rlds_kit.convert.minari.spaces import Space
 from rlds_kit.convert.minari.storage import StoredEpisode, decoded_images, is_image
+from rlds_kit.convert.nest_of_paths import unflattened
 from rlds_kit.convert.protocol import ConversionError, Loss
 
 MAIN_FILE: Final = "main_data.hdf5"

@@ -11,7 +11,7 @@ trajectories, for any reason. The other arrays of the file determine which:
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -146,8 +146,7 @@ def broken_after(observations: Any, following: Any, rows: int) -> np.ndarray:
     step = max(1, _BYTES_AT_ONCE // max(1, bytes_of_row(observations)))
     for begin in range(0, rows - 1, step):
         end = min(begin + step, rows - 1)
-        before = mapped(operator.itemgetter(slice(begin, end)), following)
-        after = mapped(operator.itemgetter(slice(begin + 1, end + 1)), observations)
+        before, after = rows_of(following, begin, end), rows_of(observations, begin + 1, end + 1)
         found[begin:end] = differ(before, after, end - begin)
     return found
 
@@ -184,6 +183,29 @@ def mapped(function: Callable[[Any], Any], node: Any) -> Any:
     if isinstance(node, tuple):
         return tuple(mapped(function, each) for each in node)
     return {name: mapped(function, each) for name, each in node.items()} if isinstance(node, dict) else function(node)
+
+
+def rows_of(node: Any, begin: int, end: int | None) -> Any:
+    """Some rows of the arrays of a nest.
+
+    >>> rows_of({"x": np.arange(5)}, 1, 3)
+    {'x': array([1, 2])}
+    """
+    return mapped(operator.itemgetter(slice(begin, end)), node)
+
+
+def joined(nodes: Sequence[Any]) -> Any:
+    """The arrays of nests that are alike, one after the other.
+
+    >>> joined([{"x": np.arange(2)}, {"x": np.arange(1)}])
+    {'x': array([0, 1, 0])}
+    """
+    first = nodes[0]
+    if isinstance(first, dict):
+        return {name: joined([each[name] for each in nodes]) for name in first}
+    if isinstance(first, tuple):
+        return tuple(joined(parts) for parts in zip(*nodes, strict=True))
+    return np.concatenate(nodes)
 
 
 def leaves_of(node: Any, function: Callable[[Any], Any]) -> Iterator[Any]:

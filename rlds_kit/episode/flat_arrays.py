@@ -22,7 +22,18 @@ from rlds_kit.base.step import (
     TIME_NS,
     EpisodeEnd,
 )
-from rlds_kit.episode.array_ends import NEXT, OBSERVATIONS, REWARDS, TERMINALS, TIMEOUTS, Ends, leaves_of, mapped
+from rlds_kit.episode.array_ends import (
+    NEXT,
+    OBSERVATIONS,
+    REWARDS,
+    TERMINALS,
+    TIMEOUTS,
+    Ends,
+    joined,
+    leaves_of,
+    mapped,
+    rows_of,
+)
 from rlds_kit.storage.array_rows import ArrayRows
 
 ACTIONS: Final = "actions"
@@ -88,13 +99,10 @@ def flat_episode(
       end: the row after its last one.
       final: its final observation, `[1, ...]`; None: not known.
     """
-    columns = {
-        _field(name): mapped(lambda array: array[begin:end], chosen(tree[name], stepped))
-        for name, stepped in steps.items()
-    }
+    columns = {_field(name): rows_of(chosen(tree[name], stepped), begin, end) for name, stepped in steps.items()}
     rows = count = end - begin
     if final is not None:
-        columns[OBSERVATION] = _joined(columns[OBSERVATION], final)
+        columns[OBSERVATION] = joined([columns[OBSERVATION], final])
         rows += 1
     acted = {name: columns.pop(name) for name in (ACTION, REWARD) if name in columns}
     first: dict[str, int] = {}
@@ -117,14 +125,6 @@ def flat_episode(
 def chosen(node: Any, stepped: Any) -> Any:
     """The part of a nest that belongs to steps; `stepped` is from `steps_in`."""
     return {name: chosen(node[name], each) for name, each in stepped.items()} if isinstance(stepped, dict) else node
-
-
-def _joined(columns: Any, final: Any) -> Any:
-    if isinstance(columns, dict):
-        return {name: _joined(each, final[name]) for name, each in columns.items()}
-    if isinstance(columns, tuple):
-        return tuple(map(_joined, columns, final))
-    return np.concatenate([columns, final])
 
 
 def _field(name: str) -> str:

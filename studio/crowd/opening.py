@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
+from rlds_kit.base.tasks import cancel_and_wait
 from rlds_kit.crowd.tasks import Crowd, Stage
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
@@ -128,9 +129,7 @@ class CrowdParts:
         try:
             yield
         finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await cancel_and_wait(task)
 
     async def _sweep(self) -> None:
         links = Links(self.playing)

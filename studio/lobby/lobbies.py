@@ -1,12 +1,12 @@
 """All lobbies of a studio."""
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable
 from typing import Final, Self
 
+from rlds_kit.base.tasks import cancel_and_wait
 from rlds_kit.studio.lobby.lobby import Gather, Lobby, LobbyPlan, Person
 from rlds_kit.studio.lobby.messages import Refused
 
@@ -78,9 +78,7 @@ class Lobbies:
 
     async def __aexit__(self, *error: object) -> None:
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await cancel_and_wait(self._task)
         for each in self._lobbies.values():
             await each.close()
 

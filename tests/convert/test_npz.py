@@ -81,3 +81,12 @@ def test_damage_is_an_error_when_it_is_read(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match="CRC"):
             convert(path, tmp_path / f"to-{workers}", workers=workers, part_bytes=1 << 16)
         assert not (tmp_path / f"to-{workers}").exists()
+
+
+@pytest.mark.parametrize("names", [("a", "a/b"), ("a/b", "a")])
+def test_a_name_is_not_an_array_and_a_group(tmp_path: Path, names: tuple[str, str]) -> None:
+    """In either order; one of both would be lost."""
+    arrays: dict[str, Any] = {name: np.arange(3) for name in names}
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(FormatError, match="by name, got a"):
+        open_npz(tmp_path / "a.npz")

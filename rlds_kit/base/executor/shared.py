@@ -38,30 +38,16 @@ def on_this_and_processes(
         for _ in range(min(positive("workers", workers) - 1, early)):
             pool.append(Worker())
             pool[-1].prepare(modules)
-        run = partial(_run, pool, workers - 1)
-        yield partial(_once, run, pool) if runs_once else run
+        yield partial(_run, pool, workers - 1, runs_once)
     finally:
         for worker in pool:
             worker.stop()
 
 
-def _once(
-    run: Run,
-    pool: list[Worker],
-    task: Callable[[P], R],
-    parts: Sequence[P],
-    *,
-    shared: Path | None = None,
-    notify: Notify | None = None,
-) -> Iterator[R]:
-    yield from run(task, parts, shared=shared, notify=notify)
-    for worker in pool:
-        worker.release()
-
-
 def _run(
     pool: list[Worker],
     others: int,
+    is_last: bool,
     task: Callable[[P], R],
     parts: Sequence[P],
     *,
@@ -79,6 +65,8 @@ def _run(
             yield notifying(collector.add, task, part)
             yield from collector.reports()
         yield from collector.rest()
+        for worker in pool if is_last else ():
+            worker.release()
     finally:
         collector.stop()
         stop_busy(pool)
