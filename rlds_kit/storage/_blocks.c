@@ -1,11 +1,12 @@
-/* Makes the records of step blocks: the C twin of block_header.py and lane_blocks.py. A short episode has one block of a few columns, so
- * that Python's calls for each of them would cost more than its values. */
+/* Makes the records of step blocks: the C twin of block.py, block_header.py and lane_pieces.py. A short episode has one block
+ * of a few columns, so that Python's calls for each of them would cost more than its values. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include "columns.h"
 
+#define ID_SIZE 16
 #define MOST_VARINT 10
 /* A tag and a varint for each of four numbers of a column, the tag and length of its entry, and its checksum. */
 #define MOST_ENTRY (6 * (MOST_VARINT + 1) + 8)
@@ -14,7 +15,8 @@
 
 enum { HEADER = 0x0a, HASH = 0x11, PAYLOAD = 0x1a }; /* tags of StepBlock */
 enum { ID = 0x0a, FIRST_ROW = 0x10, END_ROW = 0x18, COLUMN = 0x22 }; /* of BlockHeader */
-enum { OFFSET = 0x60, LENGTH = 0x68, DECODED = 0x70, XXH3 = 0x79 }; /* of Column */
+enum { FIRST = 0x20, COUNT = 0x28, FILTER = 0x50, CODEC = 0x58 }; /* of Column */
+enum { OFFSET = 0x60, LENGTH = 0x68, DECODED = 0x70, XXH3 = 0x79 };
 
 static uint8_t *put_varint(uint8_t *to, uint64_t number) {
   for (; number >= 128; number >>= 7) *to++ = (uint8_t)(number & 127) | 128;
@@ -80,8 +82,14 @@ static Py_ssize_t size_of_varint(uint64_t number) {
 }
 
 /* The header in `to`, which has enough memory; sets the bytes of all payloads with their tags and lengths. */
-static uint8_t *put_header(uint8_t *to, const Entry *entries, Py_ssize_t count, Py_ssize_t *payloads) {
+static uint8_t *put_header(uint8_t *to, const void *id, Py_ssize_t id_size, uint64_t first_row, uint64_t end_row,
+                           const Entry *entries, Py_ssize_t count, Py_ssize_t *payloads) {
   Py_ssize_t offset = 0;
+  if (id_size) {
+    *to++ = ID;
+    to = put_bytes(put_varint(to, (uint64_t)id_size), id, id_size);
+  }
+  to = put_number(put_number(to, FIRST_ROW, first_row), END_ROW, end_row);
   for (Py_ssize_t i = 0; i < count; ++i) {
     offset += 1 + size_of_varint((uint64_t)entries[i].size);
     to = put_entry(to, entries + i, (uint64_t)offset);
@@ -91,31 +99,32 @@ static uint8_t *put_header(uint8_t *to, const Entry *entries, Py_ssize_t count, 
   return to;
 }
 
-static PyObject *record_of(const uint8_t *header, Py_ssize_t size, const Entry *entries, Py_ssize_t count,
-                           Py_ssize_t payloads) {
-  uint8_t lead[3 * MOST_VARINT], *end = lead;
-  uint64_t inside = (uint64_t)(1 + size_of_varint((uint64_t)size) + size + 9 + payloads);
-  end = put_bytes(end, "\x08\x01\x22", 3); /* Record.version, of block.py, and Record.block */
-  end = put_varint(end, inside);
-  *end++ = HEADER;
-  end = put_varint(end, (uint64_t)size);
-  PyObject *record = PyBytes_FromStringAndSize(NULL, end - lead + size + 9 + payloads);
-  if (!record) return NULL;
-  uint8_t *to = (uint8_t *)PyBytes_AsString(record);
-  PyThreadState *state = payloads >= RELEASE_GIL_SIZE ? PyEval_SaveThread() : NULL;
-  to = put_bytes(to, lead, end - lead);
-  to = put_bytes(to, header, size);
+/* The bytes before the header of a record. */
+static uint8_t *put_lead(uint8_t *to, Py_ssize_t header, Py_ssize_t payloads) {
+  to = put_bytes(to, "\x08\x01\x22", 3); /* Record.version, of block.py, and Record.block */
+  to = put_varint(to, (uint64_t)(1 + size_of_varint((uint64_t)header) + header + 9 + payloads));
+  *to++ = HEADER;
+  return put_varint(to, (uint64_t)header);
+}
+
+static PyObject *new_record(Py_ssize_t header, Py_ssize_t payloads) {
+  uint8_t lead[3 * MOST_VARINT];
+  return PyBytes_FromStringAndSize(NULL, put_lead(lead, header, payloads) - lead + header + 9 + payloads);
+}
+
+/* Fills a new record. */
+static void put_record(uint8_t *to, const uint8_t *header, Py_ssize_t size, const Entry *entries, Py_ssize_t count,
+                       Py_ssize_t payloads) {
+  to = put_bytes(put_lead(to, size, payloads), header, size);
   to = put_hash(to, HASH, xxh3(header, (uint64_t)size));
   for (Py_ssize_t i = 0; i < count; ++i) {
     *to++ = PAYLOAD;
     to = put_varint(to, (uint64_t)entries[i].size);
     to = put_bytes(to, entries[i].payload, entries[i].size);
   }
-  if (state) PyEval_RestoreThread(state);
-  return record;
 }
 
-/* join(episode_id, first_row, end_row, columns): see block_header.join_in_python. */
+/* join(episode_id, first_row, end_row, columns): see block.join_in_python. */
 static PyObject *join(PyObject *self, PyObject *args) {
   (void)self;
   const char *id;
@@ -151,14 +160,13 @@ static PyObject *join(PyObject *self, PyObject *args) {
     PyErr_NoMemory();
     goto done;
   }
-  uint8_t *end = header;
-  if (id_size) {
-    *end++ = ID;
-    end = put_bytes(put_varint(end, (uint64_t)id_size), id, id_size);
+  uint8_t *end = put_header(header, id, id_size, first_row, end_row, entries, count, &payloads);
+  if ((record = new_record(end - header, payloads))) {
+    uint8_t *to = (uint8_t *)PyBytes_AsString(record);
+    PyThreadState *state = payloads >= RELEASE_GIL_SIZE ? PyEval_SaveThread() : NULL;
+    put_record(to, header, end - header, entries, count, payloads);
+    if (state) PyEval_RestoreThread(state);
   }
-  end = put_number(put_number(end, FIRST_ROW, first_row), END_ROW, end_row);
-  end = put_header(end, entries, count, &payloads);
-  record = record_of(header, end - header, entries, count, payloads);
 done:
   while (open) PyBuffer_Release(&entries[--open].view);
   free(header);
@@ -166,7 +174,155 @@ done:
   return record;
 }
 
-/* See lane_blocks.describe_in_python. */
+/* What is stored of a column in one block: a row of the table of lane_pieces.py. */
+typedef struct {
+  int64_t first_row, count, filter, codec, decoded, in_frames, begin, size;
+} Stored;
+
+/* A column of many blocks. */
+typedef struct {
+  Py_buffer prefix, suffix, data, frames, table;
+} LaneColumn;
+
+static void close_column(LaneColumn *column) {
+  PyBuffer_Release(&column->prefix);
+  PyBuffer_Release(&column->suffix);
+  PyBuffer_Release(&column->data);
+  PyBuffer_Release(&column->frames);
+  PyBuffer_Release(&column->table);
+}
+
+static int open_column(PyObject *item, Py_ssize_t blocks, LaneColumn *column) {
+  if (!PyTuple_Check(item)) {
+    PyErr_SetString(PyExc_TypeError, "expected a tuple for each column");
+    return 0;
+  }
+  if (!PyArg_ParseTuple(item, "y*y*y*y*y*", &column->prefix, &column->suffix, &column->data, &column->frames, &column->table))
+    return 0;
+  const Stored *stored = column->table.buf;
+  int is_right = column->table.len == blocks * (Py_ssize_t)sizeof(Stored);
+  for (Py_ssize_t i = 0; is_right && i < blocks; ++i) {
+    Py_ssize_t all = stored[i].in_frames ? column->frames.len : column->data.len;
+    is_right = stored[i].begin >= 0 && stored[i].size >= 0 && stored[i].size <= all && stored[i].begin <= all - stored[i].size;
+  }
+  if (is_right) return 1;
+  PyErr_Format(PyExc_ValueError, "expected the places of %zd payloads in %zd bytes", blocks, column->data.len);
+  close_column(column);
+  return 0;
+}
+
+/* A block of each lane: an entry for each column, whose fields are written to `fields`, and its header to `to`. */
+static uint8_t *put_lane(uint8_t *to, const uint8_t *id, const int64_t *rows, const LaneColumn *columns, Py_ssize_t count,
+                         Py_ssize_t number, Entry *entries, uint8_t *fields, Py_ssize_t *payloads) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const Stored *stored = (const Stored *)columns[i].table.buf + number;
+    Entry *entry = entries + i;
+    entry->payload = (const char *)(stored->in_frames ? columns[i].frames.buf : columns[i].data.buf) + stored->begin;
+    entry->size = (Py_ssize_t)stored->size, entry->decoded = (uint64_t)stored->decoded;
+    entry->hash = xxh3((const uint8_t *)entry->payload, (uint64_t)entry->size);
+    entry->fields = (const char *)fields;
+    fields = put_bytes(fields, columns[i].prefix.buf, columns[i].prefix.len);
+    fields = put_number(put_number(fields, FIRST, (uint64_t)stored->first_row), COUNT, (uint64_t)stored->count);
+    fields = put_bytes(fields, columns[i].suffix.buf, columns[i].suffix.len);
+    fields = put_number(put_number(fields, FILTER, (uint64_t)stored->filter), CODEC, (uint64_t)stored->codec);
+    entry->fields_size = (const char *)fields - entry->fields;
+  }
+  return put_header(to, id, ID_SIZE, (uint64_t)rows[0], (uint64_t)rows[1], entries, count, payloads);
+}
+
+/* Memory for the headers of all blocks, one after the other; and of each its size, and the bytes of its payloads. */
+typedef struct {
+  Entry *entries; /* of all blocks */
+  uint8_t *fields, *headers;
+  Py_ssize_t *sizes, *payloads;
+  Py_ssize_t most_fields, most_header; /* of a block */
+} Headers;
+
+static int allocate(Headers *made, Py_ssize_t blocks, const LaneColumn *columns, Py_ssize_t count) {
+  made->most_fields = 1;
+  for (Py_ssize_t i = 0; i < count; ++i)
+    made->most_fields += columns[i].prefix.len + columns[i].suffix.len + 4 * (MOST_VARINT + 1);
+  made->most_header = ID_SIZE + 4 * MOST_VARINT + made->most_fields + count * MOST_ENTRY;
+  made->entries = malloc((size_t)(blocks * count + 1) * sizeof(Entry));
+  made->fields = malloc((size_t)(blocks * made->most_fields + 1));
+  made->headers = malloc((size_t)(blocks * made->most_header + 1));
+  made->sizes = malloc((size_t)(blocks + 1) * sizeof(Py_ssize_t));
+  made->payloads = malloc((size_t)(blocks + 1) * sizeof(Py_ssize_t));
+  return made->entries && made->fields && made->headers && made->sizes && made->payloads;
+}
+
+static PyObject *records_of(const uint8_t *ids, const int64_t *rows, Py_ssize_t blocks, const LaneColumn *columns,
+                            Py_ssize_t count, Headers *made) {
+  Py_BEGIN_ALLOW_THREADS
+  for (Py_ssize_t i = 0; i < blocks; ++i) {
+    uint8_t *header = made->headers + i * made->most_header;
+    made->sizes[i] = put_lane(header, ids + ID_SIZE * i, rows + 2 * i, columns, count, i, made->entries + i * count,
+                              made->fields + i * made->most_fields, made->payloads + i) - header;
+  }
+  Py_END_ALLOW_THREADS
+  PyObject *records = PyList_New(blocks);
+  uint8_t **places = malloc((size_t)(blocks + 1) * sizeof(uint8_t *));
+  for (Py_ssize_t i = 0; records && places && i < blocks; ++i) {
+    PyObject *record = new_record(made->sizes[i], made->payloads[i]);
+    if (!record) {
+      Py_CLEAR(records);
+      break;
+    }
+    places[i] = (uint8_t *)PyBytes_AsString(record);
+    PyList_SetItem(records, i, record);
+  }
+  if (records && places) {
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < blocks; ++i)
+      put_record(places[i], made->headers + i * made->most_header, made->sizes[i], made->entries + i * count, count,
+                 made->payloads[i]);
+    Py_END_ALLOW_THREADS
+  }
+  if (!places) {
+    Py_CLEAR(records);
+    PyErr_NoMemory();
+  }
+  free(places);
+  return records;
+}
+
+/* join_lanes(ids, rows, columns): see block.join_lanes_in_python. */
+static PyObject *join_lanes(PyObject *self, PyObject *args) {
+  (void)self;
+  Py_buffer ids, rows;
+  PyObject *given, *records = NULL;
+  if (!PyArg_ParseTuple(args, "y*y*O!", &ids, &rows, &PyList_Type, &given)) return NULL;
+  Py_ssize_t blocks = ids.len / ID_SIZE, count = PyList_Size(given), open = 0;
+  LaneColumn *columns = malloc((size_t)(count + 1) * sizeof(LaneColumn));
+  Headers made = {0};
+  if (!columns) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  if (ids.len % ID_SIZE || rows.len != blocks * 2 * (Py_ssize_t)sizeof(int64_t)) {
+    PyErr_Format(PyExc_ValueError, "expected two rows for each of %zd bytes of ids", ids.len);
+    goto done;
+  }
+  for (; open < count; ++open)
+    if (!open_column(PyList_GetItem(given, open), blocks, columns + open)) goto done;
+  if (allocate(&made, blocks, columns, count))
+    records = records_of(ids.buf, rows.buf, blocks, columns, count, &made);
+  else
+    PyErr_NoMemory();
+done:
+  while (open) close_column(columns + --open);
+  free(made.entries);
+  free(made.fields);
+  free(made.headers);
+  free(made.sizes);
+  free(made.payloads);
+  free(columns);
+  PyBuffer_Release(&ids);
+  PyBuffer_Release(&rows);
+  return records;
+}
+
+/* See lane_pieces.describe_in_python. */
 static PyObject *describe(PyObject *self, PyObject *args) {
   (void)self;
   Py_buffer data, pieces;
@@ -212,6 +368,7 @@ done:
 
 static PyMethodDef methods[] = {
     {"describe", describe, METH_VARARGS, "Return what there is to know of pieces of a column before they are written."},
+    {"join_lanes", join_lanes, METH_VARARGS, "Return the records of blocks whose columns were encoded together."},
     {"join", join, METH_VARARGS, "Return the record of a block from its id, its rows and its encoded columns."},
     {NULL, NULL, 0, NULL},
 };
@@ -219,7 +376,7 @@ static PyMethodDef methods[] = {
 static PyModuleDef_Slot slots[] = {{0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_blocks", "Makes blocks: block_header.py and lane_blocks.py.", 0, methods, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_blocks", "Makes blocks: block.py and lane_pieces.py.", 0, methods, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__blocks(void) { return PyModuleDef_Init(&module); }

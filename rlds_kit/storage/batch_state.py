@@ -14,7 +14,7 @@ from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.jobs import Block, End, Job, Jobs, Start
-from rlds_kit.storage.lane_blocks import EncodedRows, Form, LaneColumn, LaneRows, encode_lanes
+from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlock, LaneColumn, LaneRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,24 +149,25 @@ class _Whole:
     def __init__(self, buffer: BatchBuffer, places: np.ndarray, nbytes: int) -> None:
         self.buffer, self.parts = buffer, 0
         self._rows, self._most, self._nbytes = int(places.sum()), int(places.max()), nbytes
-        self._blocks: list[LaneRows] = []
+        self._blocks: list[LaneBlock] = []
         self._columns: list[LaneColumn] | None = None
         self._forms: list[Form] = []
-        self._encoded: list[EncodedRows | None] | None = None
+        self._encoded: EncodedLanes | None = None
 
-    def part(self, lane: int, places: range, first_row: int) -> "_Part":
+    def part(self, lane: int, places: range, episode: OpenEpisode, *, is_whole: bool) -> "_Part":
         """Some rows of a lane. The bytes of all parts add up to those of the buffer."""
         nbytes = self._nbytes * len(places) // self._rows
         self._rows -= len(places)
         self._nbytes -= nbytes
         self.parts += 1
-        self._blocks.append(LaneRows(lane, places.start, places.stop, first_row))
+        rows = LaneRows(lane, places.start, places.stop, episode.rows)
+        self._blocks.append(LaneBlock(episode.start.episode_id, rows, is_whole))
         return _Part(self, len(self._blocks) - 1, nbytes)
 
     def columns(self, number: int) -> list[Column]:
         """The columns of a part. Like the other methods from here on, it is called by the writer thread."""
         self.lane_columns()
-        lane, begin, stop, first_row = self._blocks[number]
+        lane, begin, stop, first_row = self._blocks[number].rows
         return self.buffer.columns(lane, range(begin, stop), first_row)
 
     def lane_columns(self) -> list[LaneColumn]:
@@ -181,12 +182,11 @@ class _Whole:
         self.lane_columns()
         return self._forms
 
-    def encoded(self, number: int, choose: FilterChoice) -> EncodedRows | None:
-        """The encoded columns of a part; the first call encodes those of all."""
+    def encoded(self, number: int, choose: FilterChoice) -> EncodedBlock | None:
+        """An encoded part; the first call encodes the columns of all."""
         if self._encoded is None:
-            self._encoded = encode_lanes(self.lane_columns(), self._blocks, choose)
-        found, self._encoded[number] = self._encoded[number], None
-        return found
+            self._encoded = EncodedLanes(self.lane_columns(), self._blocks, choose)
+        return self._encoded.take(number)
 
 
 class _Part:
@@ -204,8 +204,8 @@ class _Part:
         """The columns that all parts have, if they can be encoded together."""
         return self._whole.forms()
 
-    def encoded(self, choose: FilterChoice) -> EncodedRows | None:
-        """The columns, if they could be encoded with those of the other parts."""
+    def encoded(self, choose: FilterChoice) -> EncodedBlock | None:
+        """The block, if it could be encoded with those of the other parts."""
         return self._whole.encoded(self._number, choose)
 
     def release(self) -> None:
@@ -226,4 +226,4 @@ def _jobs_of(
         yield Start(episode.start)
     rows = range(episode.rows, episode.rows + len(places))
     is_whole = has_ended and not episode.rows
-    yield Block(episode.start.episode_id, rows, whole.part(lane, places, episode.rows), is_whole)
+    yield Block(episode.start.episode_id, rows, whole.part(lane, places, episode, is_whole=is_whole), is_whole)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+import numpy as np
 import xxhash
 from google.protobuf.message import DecodeError
 
@@ -22,10 +23,14 @@ from rlds_kit.storage import column as columns
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice
+from rlds_kit.storage.plausible import ID_BYTES
 
 MAJOR_VERSION: Final = 1
 Part: TypeAlias = tuple[bytes, int, bytes | memoryview]
 """An encoded column; see `join_in_python`."""
+LaneFields: TypeAlias = tuple[bytes, bytes, np.ndarray, bytes, np.ndarray]
+"""A column of many blocks: its fields from `block_header.before_rows` and `after_rows`, its bytes, its zstd frames, and
+the `table` of `lane_pieces.Pieces`."""
 
 _VERSION_TAG: Final = b"\x08"  # Record.version, varint
 _BLOCK_TAG: Final = b"\x22"  # Record.block, length-delimited
@@ -100,7 +105,34 @@ def join_in_python(episode_id: bytes, first_row: int, end_row: int, parts: list[
     return _joined(b"".join(header), offset, payloads)
 
 
+def join_lanes_in_python(ids: bytes, rows: np.ndarray, columns: list[LaneFields]) -> list[bytes]:
+    """The records of blocks whose columns were encoded together.
+
+    Args:
+      ids: of their episodes, 16 bytes each.
+      rows: `[blocks, 2]` int64, the first step whose observation is in a block, and one past the last.
+      columns: that all of them have.
+
+    Raises:
+      ValueError: a payload is not in the bytes of its column.
+    """
+    found = []
+    for number, (first_row, end_row) in enumerate(rows.tolist()):
+        parts = list[Part]()
+        for before, after, data, frames, table in columns:
+            first, count, filter_, codec, decoded, in_frames, begin, size = table[number].tolist()
+            payload = memoryview(frames if in_frames else data)[begin : begin + size]
+            if begin < 0 or len(payload) != size:
+                raise ValueError(f"expected the places of {len(rows)} payloads in {len(data)} bytes")
+            parts.append((block_header.between(before, first, count, after, filter_, codec), decoded, payload))
+        found.append(join_in_python(ids[ID_BYTES * number : ID_BYTES * (number + 1)], first_row, end_row, parts))
+    return found
+
+
 native: Final = extension("rlds_kit.storage", "_blocks") if sys.byteorder == "little" else None
+join_lanes: Final[Callable[[bytes, np.ndarray, list[LaneFields]], list[bytes]]] = (
+    join_lanes_in_python if native is None else native.join_lanes
+)
 join: Final[Callable[[bytes, int, int, list[Part]], bytes]] = join_in_python if native is None else native.join
 
 

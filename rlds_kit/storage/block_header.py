@@ -34,24 +34,27 @@ def layout(
     codec: int,
 ) -> bytes:
     """The fields of a column that columns of other blocks have too; `shape` is None where shapes differ."""
-    path = key.path.encode()
+    rows = _field(4, first_row) + _field(5, count) + _field(6, int(partial))
+    return b"".join((before_rows(key), rows, after_rows(key, shape), _field(10, filter_), _field(11, codec)))
+
+
+@functools.lru_cache(maxsize=4096)
+def before_rows(key: ColumnKey) -> bytes:
+    """The first fields of all columns with a key."""
     dtype = b"" if key.dtype is None else dtypes.name_of(key.dtype, key.path).encode()
+    return b"".join((_bytes(1, key.path.encode()), _field(2, key.kind), _bytes(3, dtype)))
+
+
+@functools.lru_cache(maxsize=4096)
+def after_rows(key: ColumnKey, shape: tuple[int, ...] | None) -> bytes:
+    """The fields between the rows and the filter of all columns with a key and a shape; None: shapes differ."""
     shapes = b"".join(map(varint.encode, shape or ()))
-    return b"".join(
-        (
-            _bytes(1, path),
-            _field(2, key.kind),
-            _bytes(3, dtype),
-            _field(4, first_row),
-            _field(5, count),
-            _field(6, int(partial)),
-            _field(7, key.rank),
-            _field(8, int(shape is None)),
-            _bytes(9, shapes),
-            _field(10, filter_),
-            _field(11, codec),
-        )
-    )
+    return b"".join((_field(7, key.rank), _field(8, int(shape is None)), _bytes(9, shapes)))
+
+
+def between(before: bytes, first_row: int, count: int, after: bytes, filter_: int, codec: int) -> bytes:
+    """`layout` of a column without gaps, from its fields before and after the rows."""
+    return b"".join((before, _field(4, first_row), _field(5, count), after, _field(10, filter_), _field(11, codec)))
 
 
 def entry(fields: bytes, offset: int, length: int, decoded_length: int, xxh3: bytes) -> bytes:

@@ -7,7 +7,7 @@ detects accidental changes, not forgery.
 """
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,7 +24,8 @@ _PLAIN_KINDS: Final = frozenset("biufc")
 """Of dtypes whose arrays have the bytes that are hashed."""
 
 
-_CACHED_ROWS: Final = 1 << 12
+_HASH_BYTES: Final = 16
+CACHED_ROWS: Final = 1 << 12
 """Hashes of the numbers of up to so many consecutive rows, and of their equal shapes, are cached."""
 _PIECE: Final = 1 << 16
 """Numbers or shapes of so many rows are hashed at a time."""
@@ -135,7 +136,7 @@ class _Leaf:
         return True
 
     def digest(self) -> bytes:
-        if self._others is None and self._stop - self._first <= _CACHED_ROWS:
+        if self._others is None and self._stop - self._first <= CACHED_ROWS:
             return _digests_of_run(self._first, self._stop, self._shape) + self._values.digest()
         rows, shapes = self._apart()
         return rows.digest() + shapes.digest() + self._values.digest()
@@ -147,7 +148,7 @@ class _Leaf:
         return self._others
 
 
-class HashedValues(NamedTuple):
+class LeafValues(NamedTuple):
     """The values of a column in rows `[first, stop)`, all of which have one of this shape.
 
     Attributes:
@@ -156,7 +157,6 @@ class HashedValues(NamedTuple):
       first: row.
       stop: one past the last row.
       values: their bytes.
-      hashed: the XXH3-128 of these, 16 bytes.
     """
 
     key: ColumnKey
@@ -164,7 +164,22 @@ class HashedValues(NamedTuple):
     first: int
     stop: int
     values: memoryview
-    hashed: bytes
+
+
+class HashedColumn(NamedTuple):
+    """A column of whole episodes, whose first `counts` rows have values.
+
+    Attributes:
+      key: of the column.
+      shape: of a value.
+      counts: `[episodes]` int64, at most `CACHED_ROWS`.
+      hashes: `[episodes, 16]` uint8, the XXH3-128 of their values.
+    """
+
+    key: ColumnKey
+    shape: tuple[int, ...]
+    counts: np.ndarray
+    hashes: np.ndarray
 
 
 class _WholeLeaf(NamedTuple):
@@ -187,32 +202,33 @@ class EpisodeDigest:
 
     def __init__(self) -> None:
         self._leaves: dict[Identity, _Leaf | _WholeLeaf] = {}
+        self._whole = b""
 
     def update_once(self, columns: Iterable[Column]) -> None:
         """Adds the columns of an episode's only block, in a fraction of the time of `update`."""
         for column in columns:
             key, rows, values, shapes = column
             first, count = int(rows[0]), len(rows)
-            is_run = shapes is None and count <= _CACHED_ROWS and int(rows[-1]) == first + count - 1
+            is_run = shapes is None and count <= CACHED_ROWS and int(rows[-1]) == first + count - 1
             if not is_run or is_clock(key.path) or not values.nbytes or not _is_plain(values):
                 self.update((column,))
                 continue
             layout = _digests_of_run(first, first + count, values.shape[1:])
             self._leaves[_identity(key)] = _WholeLeaf(layout + xxhash.xxh3_128_digest(values.data))
 
-    def update_hashed(self, leaves: Iterable[HashedValues], *, is_whole: bool) -> None:
-        """Adds the columns of a block; `is_whole`: it is the only one of its episode, and its hashes are used."""
+    def update_whole(self, hashes: bytes) -> None:
+        """Adds all columns of an episode, from `hashes_of_whole`; nothing else may be added."""
+        self._whole = hashes
+
+    def update_values(self, leaves: Iterable[LeafValues]) -> None:
+        """Adds the columns of a block."""
         for leaf in leaves:
-            key, shape, first, stop, values, hashed = leaf
-            if is_clock(key.path):
-                continue
-            if is_whole and stop - first <= _CACHED_ROWS:
-                self._leaves[_identity(key)] = _WholeLeaf(_digests_of_run(first, stop, shape) + hashed)
-            elif not self._extend(leaf):
+            key, shape, first, stop, values = leaf
+            if not is_clock(key.path) and not self._extend(leaf):
                 array = np.frombuffer(values, storage_dtype(key)).reshape(-1, *shape)
                 self.update((Column(key, np.arange(first, stop), array),))
 
-    def _extend(self, leaf: HashedValues) -> bool:
+    def _extend(self, leaf: LeafValues) -> bool:
         """Adds values to a leaf faster than `update` does; False if they do not follow the earlier ones."""
         known = self._leaves.get(_identity(leaf.key))
         return isinstance(known, _Leaf) and known.extend(leaf.first, leaf.stop, leaf.shape, leaf.values)
@@ -230,7 +246,7 @@ class EpisodeDigest:
 
     def digest(self, start: pb.EpisodeStart, end: pb.EpisodeEnd | None) -> bytes:
         """16 bytes. `end` is None for an INCOMPLETE episode."""
-        parts = list[bytes]()
+        parts = [self._whole]
         for identity in sorted(self._leaves):
             parts += (_head(identity), self._leaves[identity].digest())
         for message in (start.metadata, start.seed, start.options):
@@ -244,6 +260,19 @@ class EpisodeDigest:
 def combine(digests: Iterable[bytes]) -> bytes:
     """The digest of a dataset: over the sorted multiset of its episodes' digests."""
     return xxhash.xxh3_128_digest(b"".join(sorted(digests)))
+
+
+def hashes_of_whole(columns: Sequence[HashedColumn]) -> np.ndarray:
+    """What the digests of episodes with the same columns are made of, `[episodes, bytes]` uint8."""
+    parts = list[np.ndarray]()
+    for key, shape, counts, hashes in sorted(columns, key=lambda each: _identity(each.key)):
+        if not is_clock(key.path):
+            head = np.frombuffer(_head(_identity(key)), np.uint8)
+            lengths, number = np.unique(counts, return_inverse=True)
+            runs = b"".join([_digests_of_run(0, each, shape) for each in lengths.tolist()])
+            rows = np.frombuffer(runs, np.uint8).reshape(-1, 2 * _HASH_BYTES)[number]
+            parts += [np.broadcast_to(head, (len(counts), len(head))), rows, hashes]
+    return np.concatenate(parts, axis=1) if parts else np.empty((0, 0), np.uint8)
 
 
 @functools.lru_cache(maxsize=4096)

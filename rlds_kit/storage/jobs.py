@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.lane_blocks import EncodedRows, Form
+from rlds_kit.storage.lane_blocks import EncodedBlock, Form
 
 
 class BufferedRows(Protocol):
@@ -25,8 +25,8 @@ class BufferedRows(Protocol):
     def forms(self) -> Sequence[Form]:
         """The columns, if they can be encoded together with those of other blocks; else none."""
 
-    def encoded(self, choose: FilterChoice) -> EncodedRows | None:
-        """The columns, encoded together with those of other blocks; None if they must be encoded alone. Called once."""
+    def encoded(self, choose: FilterChoice) -> EncodedBlock | None:
+        """The block, encoded together with others; None if it must be encoded alone. Called once."""
 
     def release(self) -> None:
         """Frees the memory; columns that `seal` returned must not be used any more."""

@@ -1,35 +1,31 @@
 """Encodes the rows of many blocks at once, if all of them have the same columns of light rows, without gaps.
 
-For each column there is one call of C, which finds what is repeated, hashes and separates bytes, and one of zstd. Both
-work without the interpreter's lock: the thread that plays waits for neither. What is not so simple is encoded block by
-block, as other blocks are. The bytes of a block are the same either way.
+Columns are encoded by `lane_pieces`, and records made by a call of C for many blocks, without the interpreter's lock:
+the thread that plays does not wait. What is not so simple is encoded block by block, as other blocks are. The bytes of
+a block are the same either way.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import xxhash
-import zstandard
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.spec import dtypes
-from rlds_kit.storage import block, block_header, filters
+from rlds_kit.storage.block import join_lanes
+from rlds_kit.storage.block_header import after_rows, before_rows
 from rlds_kit.storage.column import WORTHWHILE_BYTES
-from rlds_kit.storage.compression import NO_LEVEL, compressor
-from rlds_kit.storage.digest import HashedValues
-from rlds_kit.storage.filter_choice import LIGHT_BYTES, LIGHT_ROW, Choice, FilterChoice
-from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
+from rlds_kit.storage.digest import CACHED_ROWS, HashedColumn, LeafValues, hashes_of_whole
+from rlds_kit.storage.filter_choice import LIGHT_ROW, FilterChoice
+from rlds_kit.storage.lane_pieces import COUNT, FIRST_ROW, NUMBERS, SIZE, pack_pieces
+from rlds_kit.storage.leaf import ColumnKey
 
 _PLAIN_KINDS: Final = "biufc"
-_NO_BYTES: Final = -1
-RELATION: Final = {**filters.RELATION, pb.IDENTITY: 3}
-"""The numbers of pieces.c for what is compressed of rows."""
-_FILTER: Final = {relation: number for number, relation in RELATION.items()}
+_RECORDS_BYTES: Final = 1 << 18
+"""Bytes of payloads of the records that are made at once: they are still in the cache when they are written."""
 Form = tuple[ColumnKey, tuple[int, ...]]
 """A column, and the shape of its values."""
-Description = tuple[bytes, bytes, bytes, bytes | bytearray]
 
 
 class LaneColumn(NamedTuple):
@@ -57,17 +53,51 @@ class LaneRows(NamedTuple):
     first_row: int
 
 
-@dataclass(slots=True)
-class EncodedRows:
-    """The columns of a block.
+class LaneBlock(NamedTuple):
+    """A block of an episode; `is_whole`: it has all rows of the episode."""
+
+    episode_id: bytes
+    rows: LaneRows
+    is_whole: bool
+
+
+class EncodedBlock(NamedTuple):
+    """A block that can be written.
 
     Attributes:
-      parts: as `block.join` takes them.
-      leaves: of each column what its digest needs.
+      record: of the block.
+      hashes: of a whole episode, as `EpisodeDigest.update_whole` takes them; empty: the leaves are needed.
+      leaves: of each column what the digest needs; empty if there are `hashes`.
     """
 
-    parts: list[block.Part]
-    leaves: list[HashedValues]
+    record: bytes
+    hashes: bytes
+    leaves: Sequence[LeafValues]
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """A column of all blocks.
+
+    Attributes:
+      key: of the column.
+      shape: of a value.
+      row_bytes: of a value.
+      data: the bytes of all lanes.
+      frames: of zstd.
+      table: `[blocks, NUMBERS]`, see `lane_pieces.Pieces`; blocks without rows of the column have zeros.
+      offsets: `[blocks]` int64.
+      hashes: `[blocks, 16]` uint8.
+    """
+
+    key: ColumnKey
+    shape: tuple[int, ...]
+    row_bytes: int
+    data: np.ndarray
+    frames: bytes
+    table: np.ndarray
+    offsets: np.ndarray
+    hashes: np.ndarray
 
 
 def is_light(key: ColumnKey, values: np.ndarray) -> bool:
@@ -77,37 +107,82 @@ def is_light(key: ColumnKey, values: np.ndarray) -> bool:
     return is_plain and 0 < row_bytes <= (WORTHWHILE_BYTES if key.kind == pb.TREE else LIGHT_ROW)
 
 
-def encode_lanes(
-    columns: Sequence[LaneColumn], rows: Sequence[LaneRows], choose: FilterChoice
-) -> list[EncodedRows | None]:
-    """Encodes the rows of blocks.
+class EncodedLanes:
+    """Blocks whose columns were encoded together; their records are made some at a time, in the order of blocks.
 
     Args:
       columns: that all blocks have, for which `is_light` is true.
-      rows: of each block.
+      blocks: their rows.
       choose: chooses the filters, and remembers earlier choices.
-
-    Returns:
-      For each block its columns; None where one of them must be encoded in another way.
     """
-    found: list[EncodedRows | None] = [EncodedRows([], []) for _ in rows]
-    places = np.array(rows, np.int64).reshape(-1, len(LaneRows._fields))
+
+    def __init__(self, columns: Sequence[LaneColumn], blocks: Sequence[LaneBlock], choose: FilterChoice) -> None:
+        self._blocks = blocks
+        places = np.array([each.rows for each in blocks], np.int64).reshape(-1, len(LaneRows._fields))
+        self._columns = [_packed(column, places, choose) for column in columns]
+        self._is_encoded = np.logical_and.reduce([each.table[:, COUNT] > 0 for each in self._columns])
+        sizes = np.add.reduce([each.table[:, SIZE] for each in self._columns])
+        self._groups = np.cumsum(sizes) // _RECORDS_BYTES
+        self._rows = np.stack((places[:, 3], places[:, 3] + places[:, 2] - places[:, 1]), axis=1)
+        self._records: dict[int, bytes] = {}
+        self._whole, self._hashes = self._hashed()
+
+    def take(self, number: int) -> EncodedBlock | None:
+        """A block; None if it must be encoded in another way. Called once for each block."""
+        if not self._is_encoded[number]:
+            return None
+        if number not in self._records:
+            self._join(self._groups[number])
+        at = int(self._whole[number])
+        if at >= 0:
+            return EncodedBlock(self._records.pop(number), self._hashes[at].tobytes(), ())
+        return EncodedBlock(self._records.pop(number), b"", [_leaf(each, number) for each in self._columns])
+
+    def _hashed(self) -> tuple[np.ndarray, np.ndarray]:
+        """`[blocks]` the number of a whole episode, or -1; and what the digest of each whole episode needs."""
+        is_short = np.logical_and.reduce([each.table[:, COUNT] <= CACHED_ROWS for each in self._columns])
+        is_whole = np.array([each.is_whole for each in self._blocks]) & self._is_encoded & is_short
+        chosen = np.flatnonzero(is_whole)
+        columns = [
+            HashedColumn(each.key, each.shape, each.table[chosen, COUNT], each.hashes[chosen]) for each in self._columns
+        ]
+        return np.where(is_whole, np.cumsum(is_whole) - 1, -1), hashes_of_whole(columns)
+
+    def _join(self, group: int) -> None:
+        """Makes the records of a group of blocks."""
+        begin, stop = np.searchsorted(self._groups, (group, group + 1)).tolist()
+        numbers = begin + np.flatnonzero(self._is_encoded[begin:stop])
+        ids = b"".join([self._blocks[number].episode_id for number in numbers.tolist()])
+        columns = [
+            (before_rows(each.key), after_rows(each.key, each.shape), each.data, each.frames, each.table[numbers])
+            for each in self._columns
+        ]
+        self._records = dict(zip(numbers.tolist(), join_lanes(ids, self._rows[numbers], columns), strict=True))
+
+
+def _packed(column: LaneColumn, places: np.ndarray, choose: FilterChoice) -> _Packed:
+    """Encodes the pieces of a column; `places` are `[blocks, 4]`, the LaneRows."""
     lane, begin, stop, first_row = places.T
-    is_first = first_row == 0
-    for column in columns:
-        # The first row of an episode has no action before it.
-        begins, firsts = (begin + is_first, np.maximum(first_row - 1, 0)) if column.is_acted else (begin, first_row)
-        counts = stop - begins if column.present is None else _run_lengths(column.present, lane, begins, stop)
-        chosen = np.flatnonzero(counts > 0)
-        for number in np.flatnonzero(counts <= 0).tolist():
-            found[number] = None
-        offsets = lane[chosen] * column.values.shape[1] + begins[chosen]
-        pieces = _Pieces(column, offsets, counts[chosen], choose)
-        for at, (number, first) in enumerate(zip(chosen.tolist(), firsts[chosen].tolist(), strict=True)):
-            rows_of = found[number]
-            if rows_of is not None and not pieces.add_to(rows_of, at, first):
-                found[number] = None
-    return found
+    shape = column.values.shape[2:]
+    values = column.values.reshape(-1, *shape)
+    # The first row of an episode has no action before it.
+    begins, firsts = (begin + (first_row == 0), np.maximum(first_row - 1, 0)) if column.is_acted else (begin, first_row)
+    counts = stop - begins if column.present is None else _run_lengths(column.present, lane, begins, stop)
+    chosen = np.flatnonzero(counts > 0)
+    rows = lane[chosen] * column.values.shape[1] + begins[chosen]
+    pieces = pack_pieces(column.key, values, rows, counts[chosen], firsts[chosen], choose)
+    table, offsets = np.zeros((len(places), NUMBERS), np.int64), np.zeros(len(places), np.int64)
+    hashes = np.zeros((len(places), 16), np.uint8)
+    table[chosen], offsets[chosen], hashes[chosen] = pieces.table, pieces.offsets, pieces.hashes
+    data = values.reshape(-1).view(np.uint8)
+    return _Packed(column.key, shape, values[0].nbytes, data, pieces.frames, table, offsets, hashes)
+
+
+def _leaf(column: _Packed, number: int) -> LeafValues:
+    first, count = column.table[number, [FIRST_ROW, COUNT]].tolist()
+    begin = int(column.offsets[number])
+    values = column.data[begin : begin + count * column.row_bytes].data
+    return LeafValues(column.key, column.shape, first, first + count, values)
 
 
 def _run_lengths(present: np.ndarray, lane: np.ndarray, begin: np.ndarray, stop: np.ndarray) -> np.ndarray:
@@ -123,121 +198,3 @@ def _run_lengths(present: np.ndarray, lane: np.ndarray, begin: np.ndarray, stop:
     counts = (sums[lane, stop] - sums[lane, begin]).astype(np.int64)
     is_run = sums[lane, begin + counts] - sums[lane, begin] == counts
     return np.where(is_run, counts, 0)
-
-
-class _Pieces:
-    """The pieces of a column, each of which belongs to another block.
-
-    Args:
-      column: of all lanes.
-      offsets: `[pieces]` int64, the first row of each, counted over all lanes.
-      counts: `[pieces]` int64, rows.
-      choose: chooses the filter.
-    """
-
-    def __init__(self, column: LaneColumn, offsets: np.ndarray, counts: np.ndarray, choose: FilterChoice) -> None:
-        self._key, self._shape = column.key, column.values.shape[2:]
-        self._array = column.values.reshape(-1, *self._shape)
-        self._size = self._array[0].nbytes
-        self._bytes = self._array.reshape(-1).view(np.uint8)
-        self._data = self._bytes.data
-        self._offsets, self._counts = (offsets * self._size).tolist(), counts.tolist()
-        bounds = np.stack((offsets * self._size, counts), axis=1)
-        self._choice = choose.known(column.key, len(counts))
-        if self._choice is None:
-            differ = np.frombuffer(self._described(bounds, None)[0], np.uint8) == 0
-            if column.key.kind != pb.TREE and differ.any():
-                longest = int(np.argmax(counts * differ))  # short ones say little about the others
-                self._try(choose, int(offsets[longest]), int(counts[longest]))
-                self._choice = choose.known(column.key, len(counts))
-        self._repeated, self._hashes, planes_at, planes = self._described(bounds, self._choice)
-        self._frames = _compressed(planes, planes_at, 0 if self._choice is None else self._choice.level)
-
-    def add_to(self, rows: EncodedRows, at: int, first: int) -> bool:
-        """Adds a piece, whose first row has a number in its episode, to its block; False if it needs another way."""
-        offset, count = self._offsets[at], self._counts[at]
-        length = decoded = count * self._size
-        number: int = pb.IDENTITY
-        codec: int = pb.STORED
-        frame, values = self._frames.get(at), self._data[offset : offset + length]
-        if self._repeated[at]:
-            if self._size > WORTHWHILE_BYTES:
-                return False
-            number, decoded = pb.REPEAT, self._size
-            payload: bytes | memoryview = values[:decoded]
-            if self._key.kind == pb.TREE and payload != EMPTY_DICT:
-                return False
-        elif self._choice is None or (frame is None and self._choice.level != NO_LEVEL and length > WORTHWHILE_BYTES):
-            return False
-        elif frame is not None and len(frame) + WORTHWHILE_BYTES <= length:
-            number, codec, payload = self._choice.filter, pb.ZSTD, frame
-        else:
-            payload = values
-        fields = block_header.layout(self._key, first, count, False, self._shape, number, codec)
-        rows.parts.append((fields, decoded, payload))
-        hashed = self._hashes[16 * at : 16 * at + 16]
-        rows.leaves.append(HashedValues(self._key, self._shape, first, first + count, values, hashed))
-        return True
-
-    def _described(self, bounds: np.ndarray, choice: Choice | None) -> Description:
-        relation = _NO_BYTES if choice is None or choice.level == NO_LEVEL else RELATION[choice.filter]
-        return describe(
-            self._bytes, bounds, self._size, self._array.dtype.itemsize, relation, WORTHWHILE_BYTES, LIGHT_BYTES
-        )
-
-    def _try(self, choose: FilterChoice, offset: int, count: int) -> None:
-        """Lets a filter be chosen by a trial of a piece."""
-        rows = self._array[offset : offset + count]
-        choose(self._key, rows.view(np.uint8).reshape(count, -1), rows.dtype, self._shape)
-
-
-def describe_in_python(
-    data: np.ndarray, pieces: np.ndarray, width: int, itemsize: int, relation: int, least: int, most: int
-) -> Description:
-    """What there is to know of pieces of a column before they are written.
-
-    Args:
-      data: `[bytes]` uint8, the column.
-      pieces: `[n, 2]` int64, the byte at which each piece begins, and its number of rows.
-      width: bytes of a row.
-      itemsize: bytes of an element.
-      relation: how the bytes that will be compressed are made of rows, a number of `RELATION`; -1: none are needed.
-      least: bytes; pieces that are larger are compressed.
-      most: bytes; pieces that are larger than this are not.
-
-    Returns:
-      Whether the rows of each piece are equal, one byte each; the XXH3-128 of each, 16 bytes; begin and size of the
-      bytes of each that will be compressed, int64, which has the size 0 if there are none; and all these bytes.
-    """
-    repeated, hashes, bounds, planes = bytearray(), list[bytes](), list[tuple[int, int]](), bytearray()
-    for begin, count in pieces.tolist():
-        plain = data[begin : begin + count * width].tobytes()
-        repeated.append(plain == plain[:width] * count)
-        hashes.append(xxhash.xxh3_128_digest(plain))
-        size = len(plain) if relation >= 0 and not repeated[-1] and least < len(plain) <= most else 0
-        bounds.append((len(planes), size))
-        if size:
-            planes += filters.shuffled_bytes(_FILTER[relation], plain, count, itemsize)
-    return bytes(repeated), b"".join(hashes), np.array(bounds, np.int64).tobytes(), planes
-
-
-describe: Final[Callable[[np.ndarray, np.ndarray, int, int, int, int, int], Description]] = getattr(
-    block.native, "describe", describe_in_python
-)
-
-
-def _compressed(planes: bytes | bytearray, bounds: bytes, level: int) -> dict[int, bytes]:
-    """The zstd frames of byte planes, by the number of their piece."""
-    if not planes:
-        return {}
-    places = np.frombuffer(bounds, np.int64).reshape(-1, 2)
-    numbers = np.flatnonzero(places[:, 1])
-    segments = places[numbers]
-    together: Any = getattr(compressor(level), "multi_compress_to_buffer", None)  # the backend in C has it
-    if together is None:
-        view = memoryview(planes)
-        frames = [compressor(level).compress(view[begin : begin + size]) for begin, size in segments.tolist()]
-    else:
-        found = together(zstandard.BufferWithSegments(planes, segments.astype(np.uint64).tobytes()))
-        frames = [found[at].tobytes() for at in range(len(found))]
-    return dict(zip(numbers.tolist(), frames, strict=True))

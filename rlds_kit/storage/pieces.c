@@ -1,5 +1,5 @@
 /* Pieces of a column, each of the rows of another block: what there is to know of all of them before they are written.
- * lane_blocks.py beside this file has the same function in Python. */
+ * lane_pieces.py beside this file has the same function in Python. */
 
 #include "columns.h"
 

@@ -11,7 +11,6 @@ from rlds_kit._version import __version__
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.amendment import SeenFields
-from rlds_kit.storage.block import join
 from rlds_kit.storage.block_parts import HEAVY_BYTES, acted_fields, cut, rows_of_parts
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.digest import EpisodeDigest
@@ -131,10 +130,12 @@ class ShardSet:
             return False
         if job.rows.start:
             self._acted |= {field_of(leaf.key.path) for leaf in encoded.leaves if leaf.first < job.rows.start}
-        record = join(job.episode_id, job.rows.start, job.rows.stop, encoded.parts)
-        episode.shard.encoded_block(job.episode_id, job.rows, record)
-        self._row_bytes = len(record) / len(job.rows)
-        episode.digest.update_hashed(encoded.leaves, is_whole=job.is_whole)
+        episode.shard.encoded_block(job.episode_id, job.rows, encoded.record)
+        self._row_bytes = len(encoded.record) / len(job.rows)
+        if encoded.hashes:
+            episode.digest.update_whole(encoded.hashes)
+        else:
+            episode.digest.update_values(encoded.leaves)
         return True
 
     def _write(self, shard: ShardWriter, job: Block, columns: Sequence[Column]) -> None:

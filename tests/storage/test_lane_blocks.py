@@ -6,27 +6,24 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage import block, block_header, column, digest, filters, lane_blocks, shard_set
+from rlds_kit.storage import block, block_header, column, digest, filters, lane_blocks, lane_pieces, shard_set
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.filter_choice import STORED, Choice, FilterChoice
-from rlds_kit.storage.lane_blocks import LaneColumn, LaneRows, encode_lanes
+from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, LaneBlock, LaneColumn, LaneRows
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_writer import ShardWriter
 
 LANES, ROWS = 3, 40
-RELATIONS: Final = [-1, *lane_blocks.RELATION.values()]
 CHOICES: Final = [STORED, *(Choice(each, FAST_LEVEL) for each in (*filters.RELATION, pb.IDENTITY))]
 SPEC: Final = specs.Dict({"observation": specs.Array((4,), np.float32), "action": specs.Array((), np.int64)})
 
@@ -44,51 +41,7 @@ class _Fixed(FilterChoice):
 
     def known(self, *_: object) -> Choice | None:
         """That, unless it depends on the rows."""
-        return self._choice if self._choice.filter in lane_blocks.RELATION else None  # as the inherited one
-
-
-@given(
-    st.binary(min_size=1, max_size=4).map(lambda few: few * 2000),
-    st.sampled_from([1, 2, 3, 4, 8, 24, 120]),
-    st.sampled_from(RELATIONS),
-    st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 30)), max_size=6),
-    st.integers(0, 4000),
-)
-def test_c_and_python_describe_alike(few: bytes, width: int, relation: int, pieces: Any, noisy: int) -> None:
-    """What is repeated, hashes of all sizes, and byte planes."""
-    data = np.frombuffer(few, np.uint8).copy()
-    data[noisy:] ^= np.arange(len(data) - noisy, dtype=np.uint8) // 7
-    itemsize = next(size for size in (8, 4, 2, 3, 1) if width % size == 0)
-    if relation == filters.RELATION[pb.DELTA_SHUFFLE] and itemsize == 3:
-        return
-    bounds = np.array([each for each in pieces if each[0] + each[1] * width <= len(data)], np.int64).reshape(-1, 2)
-    arguments = (data, bounds, width, itemsize, relation, 32, 2048)
-    assert lane_blocks.describe(*arguments) == lane_blocks.describe_in_python(*arguments)
-
-
-@pytest.mark.skipif(block.native is None, reason="the C extension is not built")
-@pytest.mark.parametrize("size", [*range(1, 300), 511, 512, 513, 1023, 1024, 1025, 1088, 2049, 5000])
-def test_hashes_are_those_of_xxhash(size: int) -> None:
-    """Of every length that is hashed in a way of its own."""
-    data = np.random.default_rng(size).integers(0, 256, size, np.uint8)
-    arguments = (data, np.array([[0, size]]), 1, 1, -1, 32, 2048)
-    assert lane_blocks.describe(*arguments) == lane_blocks.describe_in_python(*arguments)
-
-
-@pytest.mark.skipif(block.native is None, reason="the twin leaves this to NumPy")
-@pytest.mark.parametrize("piece", [(-1, 1), (0, 0), (0, -1), (90, 2), (101, 1), (1 << 62, 1), (0, 1 << 62)])
-def test_pieces_outside_of_their_column_are_refused(piece: tuple[int, int]) -> None:
-    """No byte of other memory is read."""
-    with pytest.raises(ValueError, match="expected pieces of 8 bytes a row in 100 bytes"):
-        lane_blocks.describe(np.zeros(100, np.uint8), np.array([piece]), 8, 8, 0, 32, 2048)
-
-
-@pytest.mark.parametrize(("width", "itemsize", "relation"), [(0, 1, 0), (8, 0, 0), (8, 3, 0), (6, 6, 2), (-8, 8, 0)])
-def test_rows_that_are_no_elements_are_refused(width: int, itemsize: int, relation: int) -> None:
-    """Differences need numbers."""
-    if block.native is not None:
-        with pytest.raises(ValueError, match="expected pieces of"):
-            lane_blocks.describe(np.zeros(96, np.uint8), np.array([[0, 2]]), width, itemsize, relation, 1, 2048)
+        return self._choice if self._choice.filter in lane_pieces.RELATION else None  # as the inherited one
 
 
 def _column(name: str, values: np.ndarray, *, is_acted: bool = False, kind: int = pb.ARRAY) -> LaneColumn:
@@ -133,6 +86,30 @@ def _cut(columns: list[LaneColumn], rows: LaneRows) -> list[Column]:
     return found
 
 
+def _encoded(
+    columns: list[LaneColumn], rows: list[LaneRows], choose: FilterChoice, *, are_whole: bool = False
+) -> list[EncodedBlock | None]:
+    blocks = [LaneBlock(_id(n), each, are_whole and not each.first_row) for n, each in enumerate(rows)]
+    lanes = EncodedLanes(columns, blocks, choose)
+    return [lanes.take(number) for number in range(len(blocks))]
+
+
+def _id(number: int) -> bytes:
+    return bytes([number]) * 16
+
+
+def _record(number: int, rows: LaneRows, parts: list[block.Part]) -> bytes:
+    """Of a block that is encoded alone."""
+    return block.join(_id(number), rows.first_row, rows.first_row + rows.stop - rows.begin, parts)
+
+
+def _add(to: digest.EpisodeDigest, encoded: EncodedBlock) -> None:
+    if encoded.hashes:
+        to.update_whole(encoded.hashes)
+    else:
+        to.update_values(encoded.leaves)
+
+
 BLOCKS: Final = [
     LaneRows(0, 0, 40, 0),
     LaneRows(1, 3, 30, 0),
@@ -143,56 +120,73 @@ BLOCKS: Final = [
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_blocks_are_those_that_are_encoded_alone(choice: Choice) -> None:
+@pytest.mark.parametrize("are_whole", [False, True])
+def test_blocks_are_those_that_are_encoded_alone(choice: Choice, are_whole: bool) -> None:
     """Byte for byte, and so are their digests."""
     columns = _columns(0)
-    found = encode_lanes(columns, BLOCKS, _Fixed(choice))
-    for rows, encoded in zip(BLOCKS, found, strict=True):
+    found = _encoded(columns, BLOCKS, _Fixed(choice), are_whole=are_whole)
+    for number, (rows, encoded) in enumerate(zip(BLOCKS, found, strict=True)):
         assert encoded is not None
-        parts = [(fields, decoded, bytes(payload)) for fields, decoded, payload in encoded.parts]
-        assert parts == _alone(columns, rows, _Fixed(choice))
-        for is_whole in (True, False):
-            one, other = digest.EpisodeDigest(), digest.EpisodeDigest()
-            one.update_hashed(encoded.leaves, is_whole=is_whole)
-            other.update(_cut(columns, rows))
-            assert one.digest(pb.EpisodeStart(), None) == other.digest(pb.EpisodeStart(), None)
+        assert encoded.record == _record(number, rows, _alone(columns, rows, _Fixed(choice)))
+        assert bool(encoded.hashes) == (are_whole and not rows.first_row) != bool(encoded.leaves)
+        one, other = digest.EpisodeDigest(), digest.EpisodeDigest()
+        _add(one, encoded)
+        other.update(_cut(columns, rows))
+        assert one.digest(pb.EpisodeStart(), None) == other.digest(pb.EpisodeStart(), None)
+
+
+def test_records_are_made_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the groups end, and whichever blocks are not needed."""
+    columns, rows = _columns(0), [LaneRows(lane, at, at + 2, 0) for at in range(0, 40, 2) for lane in range(LANES)]
+    all_at_once = _encoded(columns, rows, _Fixed(STORED), are_whole=True)
+    monkeypatch.setattr(lane_blocks, "_RECORDS_BYTES", 700)
+    assert _encoded(columns, rows, _Fixed(STORED), are_whole=True) == all_at_once
+    lanes = EncodedLanes(columns, [LaneBlock(_id(n), each, True) for n, each in enumerate(rows)], _Fixed(STORED))
+    assert [lanes.take(number) for number in (3, 4, 50)] == [all_at_once[number] for number in (3, 4, 50)]
 
 
 def test_digests_of_blocks_that_follow_each_other() -> None:
     """Whether each was encoded alone or with others; also where a row is missing between them."""
     columns = _columns(0)
     parts = [LaneRows(0, 0, 10, 0), LaneRows(0, 10, 25, 10), LaneRows(0, 25, 40, 25), LaneRows(1, 0, 9, 41)]
-    found = encode_lanes(columns, parts, _Fixed(STORED))
+    found = _encoded(columns, parts, _Fixed(STORED))
     one, other = digest.EpisodeDigest(), digest.EpisodeDigest()
     for number, (rows, encoded) in enumerate(zip(parts, found, strict=True)):
         assert encoded is not None
         if number == 1:
             one.update(_cut(columns, rows))
         else:
-            one.update_hashed(encoded.leaves, is_whole=False)
+            _add(one, encoded)
         other.update(_cut(columns, rows))
     assert one.digest(pb.EpisodeStart(), None) == other.digest(pb.EpisodeStart(), None)
 
 
-def test_last_rows_may_lack_a_column() -> None:
+@pytest.mark.parametrize("are_whole", [False, True])
+def test_last_rows_may_lack_a_column(are_whole: bool) -> None:
     """As those of episodes without a final observation; where values have gaps, the block is encoded alone."""
     columns = _columns(0)
     present = np.ones((ROWS, LANES), np.bool_)
     present[38:, 0] = present[3, 1] = present[5, 2] = False
-    columns[0] = columns[0]._replace(present=present)
-    first, second, *_, last = encode_lanes(columns, BLOCKS, _Fixed(STORED))
+    first, second, *_, last = _encoded(
+        [columns[0]._replace(present=present), *columns[1:]], BLOCKS, _Fixed(STORED), are_whole=are_whole
+    )
     assert second is None  # which lacks its first row
     assert last is not None
     assert first is not None
+    cut = _cut(columns[:1], BLOCKS[0]._replace(stop=38)) + _cut(columns[1:], BLOCKS[0])
     alone = _alone(columns[:1], BLOCKS[0]._replace(stop=38), _Fixed(STORED))
-    assert [(fields, decoded, bytes(payload)) for fields, decoded, payload in first.parts[:1]] == alone
-    assert [(leaf.first, leaf.stop) for leaf in first.leaves[:4]] == [(0, 38), (0, 40), (0, 40), (0, 39)]
+    alone += _alone(columns[1:], BLOCKS[0], _Fixed(STORED))
+    assert first.record == _record(0, BLOCKS[0], alone)
+    one, other = digest.EpisodeDigest(), digest.EpisodeDigest()
+    _add(one, first)
+    other.update(cut)
+    assert one.digest(pb.EpisodeStart(), None) == other.digest(pb.EpisodeStart(), None)
 
 
 def test_filters_are_chosen_by_trials() -> None:
     """A trial is made when it is due; until then it is not repeated."""
     choose = FilterChoice()
-    assert None not in encode_lanes(_columns(0)[:1], BLOCKS, choose)
+    assert None not in _encoded(_columns(0)[:1], BLOCKS, choose)
     assert choose.known(_columns(0)[0].key) is STORED
     left = choose.TRY_EVERY - len(BLOCKS) - 2  # a trial and a look, of one block each
     assert choose.known(_columns(0)[0].key, left) is STORED
@@ -202,12 +196,12 @@ def test_filters_are_chosen_by_trials() -> None:
 def test_what_is_not_simple_is_left_to_others() -> None:
     """Blocks without actions, dicts that are not empty, and filters that look at rows."""
     columns = _columns(0)
-    (found,) = encode_lanes(columns, [LaneRows(0, 5, 6, 0)], _Fixed(STORED))
+    (found,) = _encoded(columns, [LaneRows(0, 5, 6, 0)], _Fixed(STORED))
     assert found is None
     full = np.full((LANES, ROWS, 4), 7, np.uint8)
-    assert encode_lanes([_column("info", full, kind=pb.TREE)], BLOCKS, FilterChoice()) == [None] * len(BLOCKS)
+    assert _encoded([_column("info", full, kind=pb.TREE)], BLOCKS, FilterChoice()) == [None] * len(BLOCKS)
     ints = np.random.default_rng(0).integers(0, 256, (LANES, ROWS, 8), np.uint8)
-    found_some = encode_lanes([_column("x", ints)], BLOCKS, _Fixed(Choice(pb.SPARSE_XOR, THOROUGH_LEVEL)))
+    found_some = _encoded([_column("x", ints)], BLOCKS, _Fixed(Choice(pb.SPARSE_XOR, THOROUGH_LEVEL)))
     assert found_some == [None] * len(BLOCKS)
 
 
@@ -219,7 +213,7 @@ def test_bytes_that_are_stored_in_another_form_are_not_light(dtype: str) -> None
     assert not lane_blocks.is_light(ColumnKey("x", pb.ARRAY, np.dtype(np.uint8), 1), np.zeros((2, 2, 1025), np.uint8))
 
 
-def _record(directory: Path, steps: int) -> list[bytes]:
+def _recorded(directory: Path, steps: int) -> list[bytes]:
     """Episodes of several lengths, with flushes in between; returns content digests by their ids' order."""
     rng = np.random.default_rng(1)
     with Recorder(directory, SPEC, policy=FlushPolicy.manual()) as recorder:
@@ -249,10 +243,10 @@ def test_recorded_episodes_are_the_same(tmp_path: Path, monkeypatch: pytest.Monk
         return count(self, *arguments)
 
     monkeypatch.setattr(ShardWriter, "block", counted)
-    together = _record(tmp_path / "together", 400)
+    together = _recorded(tmp_path / "together", 400)
     few = len(alone)
     monkeypatch.setattr(shard_set.ShardSet, "_write_encoded", lambda *_: False)
-    assert _record(tmp_path / "alone", 400) == together
+    assert _recorded(tmp_path / "alone", 400) == together
     assert few < 8
     assert len(alone) - few > 100
     assert rlds_kit.open(tmp_path / "together").episodes[0]["observation"].dtype == np.float32
@@ -261,12 +255,12 @@ def test_recorded_episodes_are_the_same(tmp_path: Path, monkeypatch: pytest.Monk
 def test_measured_times_are_in_no_digest() -> None:
     """As in blocks that are encoded alone."""
     columns = [*_columns(0), _column("time_ns", np.arange(LANES * ROWS).reshape(LANES, ROWS))]
-    for is_whole in (True, False):
+    for are_whole in (True, False):
         one, other = digest.EpisodeDigest(), digest.EpisodeDigest()
         for made, each in ((one, columns), (other, columns[:-1])):
-            (encoded,) = encode_lanes(each, BLOCKS[:1], _Fixed(STORED))
+            (encoded,) = _encoded(each, BLOCKS[:1], _Fixed(STORED), are_whole=are_whole)
             assert encoded is not None
-            made.update_hashed(encoded.leaves, is_whole=is_whole)
+            _add(made, encoded)
         assert one.digest(pb.EpisodeStart(), None) == other.digest(pb.EpisodeStart(), None)
 
 
