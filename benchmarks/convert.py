@@ -17,7 +17,8 @@ import os
 import platform
 import re
 import statistics
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -48,6 +49,7 @@ class Peer:
 
 HERE: Final = Path(__file__).parent
 ARRAYS: Final = "d4rl.hdf5"
+NPZ: Final = "arrays.npz"
 BEGIN: Final = "<!-- begin: benchmarks/convert.py -->"
 END: Final = "<!-- end: benchmarks/convert.py -->"
 OURS: Final = "rlds_kit"
@@ -57,6 +59,8 @@ WRITTEN: Final = (MINARI, "envlogger", "lerobot")
 """Formats that `rlds-kit convert` makes of the recording, to be measured in both directions."""
 SOURCES: Final = (TFDS, "tfds array_record", "arrays", "npz", *WRITTEN)
 BEFORE: Final = ", before"
+TWICE: Final = ", two conversions at the same time"
+"""What the machine can do with two cores: processes that share nothing but caches, memory and disk."""
 PEERS: Final = {
     TFDS: Peer("TFDS reads the tfrecord files, and writes nothing", "tfds"),
     MINARI: Peer("Minari copies its own dataset", "minari"),
@@ -88,6 +92,7 @@ class Way:
       files: that are read, a folder or file of the input.
       options: for the player.
       share: it gets the steps of the input divided by this, if they are vectors.
+      copies: of the process, which do the same at the same time.
     """
 
     name: str
@@ -95,6 +100,7 @@ class Way:
     files: str
     options: tuple[str, ...] = ()
     share: int = 1
+    copies: int = 1
 
 
 def ways(before: Path | None) -> Iterator[Way]:
@@ -107,6 +113,7 @@ def ways(before: Path | None) -> Iterator[Way]:
             if before is not None and workers == 1:
                 rooted = (*options, "--root", str(before))
                 yield Way(_title(name, 1) + BEFORE, "convert", _files(name), rooted, SHARES["before"])
+        yield Way(_title(name, 1) + TWICE, "convert", _files(name), ("--source", source, "--to", OURS), copies=2)
         if name in PEERS:
             yield Way(PEERS[name].title, PEERS[name].way, _files(name), (), SHARES.get(PEERS[name].way, 1))
     for name in WRITTEN:
@@ -123,7 +130,7 @@ def _files(name: str) -> str:
         TFDS: "tfrecord-zlib",
         "tfds array_record": "array_record-zlib",
         "arrays": ARRAYS,
-        "npz": "arrays.npz",
+        "npz": NPZ,
     }
     return own.get(name, f"as-{name}-v0")
 
@@ -133,17 +140,22 @@ def main() -> None:
     arguments = _arguments()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # workers load what is compiled, as they do where it is installed
     results: Results = {}
-    for given in _inputs(arguments.steps, quick=arguments.quick):
+    for given in _inputs(arguments.steps, arguments.frames, quick=arguments.quick):
         if arguments.only not in given.title:
             continue
         note(f"{given.title}: preparing")
         chosen = [each for each in ways(arguments.before) if re.search(arguments.way, each.name)]
         workdir = arguments.workdir.expanduser() / "pipelines"
-        folders = {share: prepare(_part(given, share), workdir) for share in sorted({each.share for each in chosen})}
+        files = {
+            share: {each.files for each in chosen if each.share == share} for share in {each.share for each in chosen}
+        }
+        folders = {share: prepare(_part(given, share), workdir, files[share]) for share in sorted(files)}
         for number in range(arguments.rounds):
             for way in chosen[:: 1 if number % 2 == 0 else -1]:
                 folder = folders[way.share]
-                result = _run(HERE / "convert_side" / "play.py", way.way, _source(folder / way.files), *way.options)
+                result = _run_copies(
+                    way.copies, HERE / "convert_side" / "play.py", way.way, _source(folder / way.files), *way.options
+                )
                 result["mb_per_s"] = result["steps"] * _step_bytes(folder) / result["seconds"] / 1e6
                 note(f"{given.title}, round {number + 1}: {way.name}: {result['mb_per_s']:,.0f} MB/s")
                 results.setdefault(given.title, {}).setdefault(way.name, []).append(result)
@@ -153,8 +165,8 @@ def main() -> None:
     print(json.dumps(results) if arguments.json else report)
 
 
-def _inputs(steps: int, *, quick: bool) -> Iterator[Input]:
-    yield Input("210 x 160 x 3 Atari frames", "ale", 100 if quick else 2_600)
+def _inputs(steps: int, frames: int, *, quick: bool) -> Iterator[Input]:
+    yield Input("210 x 160 x 3 Atari frames", "ale", 100 if quick else frames)
     yield Input("17 floats", "vectors", 5_000 if quick else steps)
 
 
@@ -163,19 +175,20 @@ def _part(given: Input, share: int) -> Input:
     return replace(given, steps=max(1_000, given.steps // share)) if given.kind == "vectors" else given
 
 
-def prepare(given: Input, workdir: Path) -> Path:
-    """Makes the input in all formats, unless it is there; returns its folder."""
+def prepare(given: Input, workdir: Path, files: Container[str]) -> Path:
+    """Makes the input in the formats of some files, unless they are there; returns its folder."""
     folder = inputs.make(given, workdir)
     for kind in ("tfrecord", "array_record"):
-        options = ("--encoding", "zlib", "--file-format", kind)
-        inputs.once(folder / f"{kind}-zlib", lambda out, o=(*options,): _write_tfds(folder, out, *o))
-    if not (folder / ARRAYS).exists():
+        if f"{kind}-zlib" in files:
+            options = ("--encoding", "zlib", "--file-format", kind)
+            inputs.once(folder / f"{kind}-zlib", lambda out, o=(*options,): _write_tfds(folder, out, *o))
+    if (ARRAYS in files or NPZ in files) and not (folder / ARRAYS).exists():
         _write_arrays(Arrays(folder / "arrays"), folder / ARRAYS)
-    if not (folder / "arrays.npz").exists():
-        _write_npz(folder / ARRAYS, folder / "arrays.npz")
+    if NPZ in files and not (folder / NPZ).exists():
+        _write_npz(folder / ARRAYS, folder / NPZ)
     for name in WRITTEN:
         target = folder / _files(name)
-        if not target.exists():
+        if target.name in files and not target.exists():
             options = ("--source", OURS, "--to", name, "--keep", str(target))
             _run(HERE / "convert_side" / "play.py", "convert", folder / "recording", *options)
     return folder
@@ -245,6 +258,15 @@ def _run(*command: object) -> dict[str, Any]:
     return found
 
 
+def _run_copies(copies: int, *command: object) -> dict[str, Any]:
+    """Runs the same several times at once; the work, CPU time and memory are those of all."""
+    with ThreadPoolExecutor(copies) as pool:
+        found = [*pool.map(lambda _: _run(*command), range(copies))]
+    seconds = max(each["seconds"] for each in found)
+    sums = {key: sum(each[key] for each in found) for key in ("steps", "cpu_s", "peak_mib")}
+    return found[0] if copies == 1 else {**found[0], **sums, "seconds": seconds, "cores": sums["cpu_s"] / seconds}
+
+
 def _report(results: Results, rounds: int) -> str:
     versions = sorted({one["versions"] for ways in results.values() for played in ways.values() for one in played})
     lines = [
@@ -275,6 +297,12 @@ def _said(played: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
                 f"- {name}: two workers are {_ratio(two, one)} as fast as one, with {more:.2f}x its CPU, on "
                 f"{cores:.2f} cores"
             )
+        if one and (twice := played.get(_title(name, 1) + TWICE)):
+            each_cpu = statistics.median(a["cpu_s"] / b["cpu_s"] / 2 for a, b in zip(twice, one, strict=True))
+            yield (
+                f"- {name}: two conversions at the same time are together {_ratio(twice, one)} as fast as one alone, "
+                f"each with {each_cpu:.2f}x its CPU"
+            )
         if one and before:
             yield f"- {name}: {_ratio(one, before)} as fast as before"
         if one and peer:
@@ -292,6 +320,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance floats")
     parser.add_argument("--way", default="", help="only what this regular expression finds, for instance arrays")
     parser.add_argument("--steps", type=int, default=2_000_000, help="of 17 floats")
+    parser.add_argument("--frames", type=int, default=2_600, help="of each of four games")
     parser.add_argument("--before", type=Path, help="another checkout of rlds_kit, to compare with")
     parser.add_argument("--rounds", type=int, default=5)
     return parser.parse_args()

@@ -5,7 +5,8 @@ notices that it was replaced, and nothing is ever half done.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,12 +14,11 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.jobs import Block, End, Job, Jobs, Start
+from rlds_kit.storage.jobs import Block, End, Job, Jobs, Start, Whole
 from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlock, LaneColumn, LaneRows
 
 
-@dataclass(frozen=True, slots=True)
-class OpenEpisode:
+class OpenEpisode(NamedTuple):  # made in a quarter of the time of a frozen dataclass, for each episode
     """An open episode of a lane.
 
     Attributes:
@@ -32,8 +32,7 @@ class OpenEpisode:
     begin: int
 
 
-@dataclass(frozen=True, slots=True)
-class EndedEpisode:
+class EndedEpisode(NamedTuple):
     """An episode of a lane that has ended in the buffer, before place `stop`."""
 
     lane: int
@@ -105,7 +104,7 @@ class BatchState:
         episodes = [*self.episodes]
         for lane, start in starts.items():
             episodes[lane] = OpenEpisode(start, 0, int(self.places[lane]))
-        return replace(self, episodes=tuple(episodes))
+        return self._changed(episodes, self.ended, self.oldest)
 
     def with_ends(self, lanes: Iterable[int], end: pb.EpisodeEnd, now: float) -> "BatchState":
         """Returns a state in which the open episodes of some lanes have ended; those without rows are not recorded."""
@@ -121,12 +120,20 @@ class BatchState:
             episodes[lane] = None
         oldest = now if found and self.oldest is None else self.oldest
         ended = EndedEpisodes(self.ended, tuple(found)) if found else self.ended
-        return replace(self, episodes=tuple(episodes), ended=ended, oldest=oldest)
+        return self._changed(episodes, ended, oldest)
+
+    def _changed(
+        self, episodes: Iterable[OpenEpisode | None], ended: EndedEpisodes | None, oldest: float | None
+    ) -> "BatchState":
+        """A state with other episodes. `dataclasses.replace` would take several times as long, at each end."""
+        return BatchState(
+            tuple(episodes), self.places, self.buffer, self.most, self.nbytes, ended, oldest, self.leaving
+        )
 
     def cut(self) -> "BatchState":
         """Returns a state in which all rows and ends are in `leaving`."""
         episodes = [
-            None if episode is None else replace(episode, rows=episode.rows + place - episode.begin, begin=0)
+            None if episode is None else episode._replace(rows=episode.rows + place - episode.begin, begin=0)
             for episode, place in zip(self.episodes, self.places.tolist(), strict=True)
         ]
         jobs = [*self._jobs()]
@@ -135,8 +142,13 @@ class BatchState:
     def _jobs(self) -> Iterator[Job]:
         whole = None if self.buffer is None else _Whole(self.buffer, self.places, self.nbytes)
         for ended in () if self.ended is None else self.ended.in_order():
-            yield from _jobs_of(whole, ended.lane, ended.episode, ended.stop, has_ended=True)
-            yield End(ended.end)
+            begun, places = ended.episode, range(ended.episode.begin, ended.stop)
+            if whole is not None and places and not begun.rows:
+                part = whole.part(ended.lane, places, begun, is_whole=True)
+                yield Whole(begun.start, len(places), part, ended.end)
+            else:
+                yield from _jobs_of(whole, ended.lane, begun, ended.stop)
+                yield End(ended.end)
         places = self.places.tolist()
         for lane, episode in enumerate(self.episodes):
             if episode is not None:
@@ -215,15 +227,12 @@ class _Part:
             self._whole.buffer.release()
 
 
-def _jobs_of(
-    whole: _Whole | None, lane: int, episode: OpenEpisode, stop: int, *, has_ended: bool = False
-) -> Iterable[Job]:
-    """The jobs of an episode's rows before place `stop`; none if there are no rows."""
+def _jobs_of(whole: _Whole | None, lane: int, episode: OpenEpisode, stop: int) -> Iterable[Job]:
+    """The jobs of the rows of an episode before place `stop`, which are not all of its rows; none without rows."""
     places = range(episode.begin, stop)
     if whole is None or not places:
         return
     if not episode.rows:
         yield Start(episode.start)
     rows = range(episode.rows, episode.rows + len(places))
-    is_whole = has_ended and not episode.rows
-    yield Block(episode.start.episode_id, rows, whole.part(lane, places, episode, is_whole=is_whole), is_whole)
+    yield Block(episode.start.episode_id, rows, whole.part(lane, places, episode, is_whole=False))

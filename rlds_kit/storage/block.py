@@ -33,6 +33,7 @@ LaneFields: TypeAlias = tuple[bytes, bytes, np.ndarray, bytes, np.ndarray]
 the `table` of `lane_pieces.Pieces`."""
 
 _VERSION_TAG: Final = b"\x08"  # Record.version, varint
+_VERSION: Final = _VERSION_TAG + varint.encode(MAJOR_VERSION)
 _BLOCK_TAG: Final = b"\x22"  # Record.block, length-delimited
 _HEADER_TAG: Final = b"\x0a"  # StepBlock.header, length-delimited
 _HASH_TAG: Final = b"\x11"  # StepBlock.header_xxh3, fixed64
@@ -121,7 +122,7 @@ def join_lanes_in_python(ids: bytes, rows: np.ndarray, columns: list[LaneFields]
         parts = list[Part]()
         for before, after, data, frames, table in columns:
             first, count, filter_, codec, decoded, in_frames, begin, size = table[number].tolist()
-            payload = memoryview(frames if in_frames else data)[begin : begin + size]
+            payload = (memoryview(frames) if in_frames else data.data)[begin : begin + size]
             if begin < 0 or len(payload) != size:
                 raise ValueError(f"expected the places of {len(rows)} payloads in {len(data)} bytes")
             parts.append((block_header.between(before, first, count, after, filter_, codec), decoded, payload))
@@ -153,7 +154,7 @@ def _joined(data: bytes, payload_bytes: int, payloads: Sequence[bytes | memoryvi
     checksum = xxhash.xxh3_64_intdigest(data).to_bytes(8, "little")
     head = _HEADER_TAG + varint.encode(len(data)) + data + _HASH_TAG + checksum
     size = varint.encode(len(head) + payload_bytes)
-    return b"".join((_VERSION_TAG, varint.encode(MAJOR_VERSION), _BLOCK_TAG, size, head, *payloads))
+    return b"".join((_VERSION, _BLOCK_TAG, size, head, *payloads))
 
 
 def record_of(tag: bytes, message: pb.EpisodeStart | pb.EpisodeEnd) -> bytes:
@@ -164,7 +165,7 @@ def record_of(tag: bytes, message: pb.EpisodeStart | pb.EpisodeEnd) -> bytes:
     True
     """
     data = message.SerializeToString()
-    return b"".join((_VERSION_TAG, varint.encode(MAJOR_VERSION), tag, varint.encode(len(data)), data))
+    return b"".join((_VERSION, tag, varint.encode(len(data)), data))
 
 
 def is_block(record: bytes) -> bool:

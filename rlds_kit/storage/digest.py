@@ -249,11 +249,14 @@ class EpisodeDigest:
         parts = [self._whole]
         for identity in sorted(self._leaves):
             parts += (_head(identity), self._leaves[identity].digest())
-        for message in (start.metadata, start.seed, start.options):
-            parts.append(_framed(message.SerializeToString(deterministic=True)))
+        messages = [start.metadata, start.seed, start.options]
         if end is not None:
-            parts.append(_framed(end.metadata.SerializeToString(deterministic=True)))
-            parts.append(_number(end.rows) + bytes((end.ending, end.terminated, end.truncated)))
+            messages.append(end.metadata)
+        for message in messages:
+            data = message.SerializeToString(deterministic=True)
+            parts.append(_framed(data) if data else _NO_MESSAGE)
+        if end is not None:
+            parts += (_number(end.rows), bytes((end.ending, end.terminated, end.truncated)))
         return xxhash.xxh3_128_digest(b"".join(parts))
 
 
@@ -304,3 +307,6 @@ def _framed(data: bytes) -> bytes:
 
 def _number(number: int) -> bytes:
     return number.to_bytes(8, "little")
+
+
+_NO_MESSAGE: Final = _framed(b"")

@@ -1,6 +1,8 @@
 """Collects the index of a shard while it is written."""
 
 from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +13,14 @@ from rlds_kit.storage.metadata_spec import MetadataSpec
 from rlds_kit.storage.plausible import DIGEST_BYTES, ID_BYTES
 
 _NOTHING = pb.Value()
+
+
+class EpisodeRecords(NamedTuple):
+    """An episode with one block: its start, the record of the block, and its end, which has the content digest."""
+
+    start: pb.EpisodeStart
+    block: bytes
+    end: pb.EpisodeEnd
 
 
 class IndexBuilder:
@@ -57,6 +67,22 @@ class IndexBuilder:
             self._digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES] = end.content_digest
         if end.rows and end.ending != pb.DISCARDED:
             self._metadata.add(metadata, end.metadata)
+
+    def whole(self, episodes: Sequence[EpisodeRecords], positions: Sequence[int]) -> None:
+        """Adds whole episodes of one block each; `positions` has those of start, block and end of each."""
+        first = len(self)
+        self._ids += b"".join([each.start.episode_id for each in episodes])
+        self._digests += b"".join([each.end.content_digest for each in episodes])
+        self._starts.extend(positions[::3])
+        self._ends.extend(positions[2::3])
+        self._endings.extend([each.end.ending for each in episodes])
+        self._owners.extend(range(first, first + len(episodes)))
+        self._blocks.extend(positions[1::3])
+        self._first_rows.extend([0] * len(episodes))
+        for column in (self._rows, self._end_rows):
+            column.extend([each.end.rows for each in episodes])
+        for each in episodes:
+            self._metadata.add(each.start.metadata, each.end.metadata)
 
     def build(self) -> EpisodeTable:
         """The table of all episodes."""

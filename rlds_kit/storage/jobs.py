@@ -57,6 +57,23 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """An episode all of whose rows are in one buffer, beside those of other episodes.
+
+    Attributes:
+      start: the episode begins.
+      rows: number of rows, at least 1.
+      buffer: with the rows.
+      end: it ends; the writer thread computes its digest.
+    """
+
+    start: pb.EpisodeStart
+    rows: int
+    buffer: BufferedRows
+    end: pb.EpisodeEnd
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """An episode ends; the writer thread computes its digest."""
 
@@ -79,7 +96,7 @@ class Sync:
 
 
 class Jobs:
-    """Several jobs in order, which are done once, however often they are queued.
+    """Several jobs in order, which are done once, however often they are queued. Whole episodes are of one buffer.
 
     Attributes:
       count: number of jobs.
@@ -95,4 +112,4 @@ class Jobs:
         return jobs
 
 
-Job: TypeAlias = Start | Block | End | Discard | Sync | Jobs
+Job: TypeAlias = Start | Block | Whole | End | Discard | Sync | Jobs

@@ -81,8 +81,8 @@ def pack_pieces(
     is_repeated = np.frombuffer(flags, np.bool_)
     is_framed = (frame_sizes > 0) & (frame_sizes + WORTHWHILE_BYTES <= lengths)
     table = np.zeros((len(counts), NUMBERS), np.int64)
-    for column, numbers in ((FIRST_ROW, firsts), (COUNT, counts), (DECODED, lengths), (BEGIN, offsets), (SIZE, lengths)):
-        table[:, column] = numbers
+    known = {FIRST_ROW: firsts, COUNT: counts, DECODED: lengths, BEGIN: offsets, SIZE: lengths}
+    table[:, [*known]] = np.stack([*known.values()], axis=1)
     table[:, FILTER], table[:, CODEC] = pb.IDENTITY, pb.STORED
     table[is_repeated, FILTER] = pb.REPEAT
     table[is_repeated, DECODED] = table[is_repeated, SIZE] = row_bytes

@@ -15,7 +15,9 @@ from rlds_kit.storage.block_parts import HEAVY_BYTES, acted_fields, cut, rows_of
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.jobs import Block, Discard, End, Start
+from rlds_kit.storage.index_builder import EpisodeRecords
+from rlds_kit.storage.jobs import Block, Discard, End, Start, Whole
+from rlds_kit.storage.lane_blocks import EncodedBlock
 from rlds_kit.storage.leaf import field_of
 from rlds_kit.storage.manifest import ManifestWriter
 from rlds_kit.storage.shard_writer import ShardWriter
@@ -95,13 +97,49 @@ class ShardSet:
         """Starts an episode, in a new shard if the current one is full. A repeated job (after Ctrl-C) is ignored."""
         if job.start.episode_id in self.episodes:
             return
+        shard = self._shard_of_next()
+        shard.start(job.start)
+        self.episodes[job.start.episode_id] = OpenEpisode(shard, job.start)
+        self._unsynced.add(shard)
+
+    def whole(self, jobs: Sequence[Whole]) -> None:
+        """Writes whole episodes, whose rows are in one buffer."""
+        while jobs:
+            shard, first = self._shard_of_next(), jobs[0]
+            records = self._records_of(shard, jobs)
+            if records:
+                self._unsynced.add(shard)
+                shard.whole(records)
+            else:
+                self.start(Start(first.start))
+                self.block(Block(first.start.episode_id, range(first.rows), first.buffer, is_whole=True))
+                self.end(End(first.end))
+            jobs = jobs[len(records) or 1 :]
+
+    def _records_of(self, shard: ShardWriter, jobs: Sequence[Whole]) -> list[EpisodeRecords]:
+        """Those of the first episodes, as far as they were encoded together, and as the shard has space."""
+        forms, found, size = jobs[0].buffer.forms(), list[EpisodeRecords](), shard.size
+        if not forms or not self._shards[shard].needs_none(forms):
+            return []
+        for job in jobs if self._max_episodes is None else jobs[: self._max_episodes - shard.episodes]:
+            encoded = job.buffer.encoded(self._choose) if size < self._max_bytes and self._is_light(job.rows) else None
+            if encoded is None:
+                break
+            digest = EpisodeDigest()
+            _add(digest, encoded)
+            job.end.content_digest = digest.digest(job.start, job.end)
+            found.append(EpisodeRecords(job.start, encoded.record, job.end))
+            self._row_bytes = len(encoded.record) / job.rows
+            size += len(encoded.record)
+        return found
+
+    def _shard_of_next(self) -> ShardWriter:
+        """The shard of the next episode: a new one if the current one is full."""
         if self._current is None or self._is_full(self._current):
             previous, self._current = self._current, self._new_shard()
             if previous is not None and not previous.has_open_episodes:
                 self._close(previous)
-        self._current.start(job.start)
-        self.episodes[job.start.episode_id] = OpenEpisode(self._current, job.start)
-        self._unsynced.add(self._current)
+        return self._current
 
     def block(self, job: Block) -> None:
         """Writes rows, after the spec of new fields in them."""
@@ -122,8 +160,7 @@ class ShardSet:
     def _write_encoded(self, episode: OpenEpisode, job: Block) -> bool:
         """Writes rows that were encoded together with those of other blocks; False if they were not."""
         forms = job.buffer.forms()
-        is_light = not self._cut_heavy_blocks or len(job.rows) * self._row_bytes < HEAVY_BYTES
-        if not forms or not is_light or not self._shards[episode.shard].needs_none(forms):
+        if not forms or not self._is_light(len(job.rows)) or not self._shards[episode.shard].needs_none(forms):
             return False
         encoded = job.buffer.encoded(self._choose)
         if encoded is None:
@@ -132,11 +169,12 @@ class ShardSet:
             self._acted |= {field_of(leaf.key.path) for leaf in encoded.leaves if leaf.first < job.rows.start}
         episode.shard.encoded_block(job.episode_id, job.rows, encoded.record)
         self._row_bytes = len(encoded.record) / len(job.rows)
-        if encoded.hashes:
-            episode.digest.update_whole(encoded.hashes)
-        else:
-            episode.digest.update_values(encoded.leaves)
+        _add(episode.digest, encoded)
         return True
+
+    def _is_light(self, rows: int) -> bool:
+        """Whether a block of so many rows need not be divided."""
+        return not self._cut_heavy_blocks or rows * self._row_bytes < HEAVY_BYTES
 
     def _write(self, shard: ShardWriter, job: Block, columns: Sequence[Column]) -> None:
         """Writes rows, in parts if the size of the previous rows suggests that the block is large."""
@@ -228,3 +266,10 @@ class ShardSet:
         self._closed_rows += shard.rows
         del self._shards[shard]
         self._manifest.add(closed)
+
+
+def _add(digest: EpisodeDigest, encoded: EncodedBlock) -> None:
+    if encoded.hashes:
+        digest.update_whole(encoded.hashes)
+    else:
+        digest.update_values(encoded.leaves)

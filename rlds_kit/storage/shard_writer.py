@@ -15,7 +15,7 @@ from rlds_kit.storage import block
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.episode_table import EpisodeTable
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.index_builder import IndexBuilder
+from rlds_kit.storage.index_builder import EpisodeRecords, IndexBuilder
 from rlds_kit.storage.manifest import ClosedFile, digest_of
 
 MAX_CHUNKS: Final = 1 << 18
@@ -103,6 +103,14 @@ class ShardWriter:
         position = self._write(block.record_of(block.END, end))
         self._index.end(end, position)
 
+    def whole(self, episodes: Sequence[EpisodeRecords]) -> None:
+        """Writes whole episodes of one block each."""
+        records, rows = list[bytes](), list[int]()
+        for start, record, end in episodes:
+            records += (block.record_of(block.START, start), record, block.record_of(block.END, end))
+            rows += (0, end.rows, 0)
+        self._index.whole(episodes, self._write_all(records, rows))
+
     def write_pending(self) -> None:
         """Writes the pending records. If not all can be written, as many as possible are.
 
@@ -158,15 +166,22 @@ class ShardWriter:
         self._file.close()
 
     def _write(self, record: bytes, rows: int = 0) -> int:
-        position = self.size
-        data = frame_record(position, record)
-        self._chunks.append(position)
-        self._sizes.append(len(record))
-        self._pending.append((data, rows))
-        self._pending_bytes += len(data)
-        if not self.is_gathering or self._pending_bytes >= MAX_PENDING_BYTES:
-            self.write_pending()
-        return position
+        return self._write_all((record,), (rows,))[0]
+
+    def _write_all(self, records: Sequence[bytes], rows: Sequence[int]) -> list[int]:
+        """Writes records; returns their positions."""
+        positions, position = list[int](), self.size
+        for record, count in zip(records, rows, strict=True):
+            data = frame_record(position, record)
+            positions.append(position)
+            position += len(data)
+            self._pending.append((data, count))
+            self._pending_bytes += len(data)
+            if not self.is_gathering or self._pending_bytes >= MAX_PENDING_BYTES:
+                self.write_pending()
+        self._chunks.extend(positions)
+        self._sizes.extend(map(len, records))
+        return positions
 
     def _write_index(self, table: EpisodeTable) -> bytes:
         index = pb.ShardIndex(

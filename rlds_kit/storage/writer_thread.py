@@ -3,16 +3,19 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from rlds_kit.base.errors import RecordingError
-from rlds_kit.storage.jobs import Block, Discard, End, Job, Jobs, Start, Sync
+from rlds_kit.storage.jobs import Block, Discard, End, Job, Jobs, Start, Sync, Whole
 from rlds_kit.storage.shard_set import ShardSet
 
 JOB_BYTES: Final = 16 << 10
 """Bytes that a queued job counts in addition to its rows: for many short episodes, the jobs take more memory than the
 rows."""
+
+_TOGETHER: Final = 256
+"""Whole episodes that are written together; then their memory is free."""
 
 
 class WriterThread:
@@ -153,6 +156,8 @@ class WriterThread:
                 self._shards.start(job)
             case Block():
                 self._write_block(job)
+            case Whole():
+                self._write_whole([job])
             case End():
                 self._shards.end(job)
             case Discard():
@@ -161,8 +166,29 @@ class WriterThread:
                 self._sync(job)
             case Jobs():
                 with self._shards.at_once():
-                    for each in job.take():
-                        self._do(each)
+                    self._do_all(job.take())
+
+    def _do_all(self, jobs: list[Job]) -> None:
+        """Does jobs in order, consecutive ones of whole episodes together."""
+        waiting = list[Whole]()
+        for job in jobs:
+            if isinstance(job, Whole):
+                waiting.append(job)
+            if waiting and (not isinstance(job, Whole) or len(waiting) == _TOGETHER):
+                self._write_whole(waiting)
+                waiting = []
+            if not isinstance(job, Whole):
+                self._do(job)
+        self._write_whole(waiting)
+
+    def _write_whole(self, jobs: Sequence[Whole]) -> None:
+        self._shards.whole(jobs)
+        with self._monitor:
+            for job in jobs:
+                self.buffered_bytes -= job.buffer.nbytes
+                job.buffer.release()
+            if self.buffered_bytes < self._memory_limit:
+                self._monitor.notify_all()
 
     def _write_block(self, job: Block) -> None:
         if job.episode_id not in self._shards.episodes or job.rows.stop <= self.written.get(job.episode_id, 0):

@@ -56,7 +56,7 @@ def _plain(columns: Sequence[Column]) -> bytes:
     return xxhash.xxh3_128_digest(head + hashes + number(0) * 3)
 
 
-@pytest.mark.parametrize("sizes", [{}, {"_PIECE": 2, "_CACHED_ROWS": 3}])
+@pytest.mark.parametrize("sizes", [{}, {"_PIECE": 2, "CACHED_ROWS": 3}])
 @given(blocks=_blocks())
 def test_a_digest_is_as_described(sizes: dict[str, Any], blocks: list[Block]) -> None:
     """Whether rows follow each other or have gaps, and whether shapes are equal or not, in short and long episodes."""

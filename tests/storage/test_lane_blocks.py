@@ -1,5 +1,6 @@
 """Blocks of many lanes that are encoded together: the same bytes and digests as of each alone."""
 
+import collections
 import doctest
 from pathlib import Path
 from typing import Any, Final
@@ -18,10 +19,11 @@ from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.filter_choice import STORED, Choice, FilterChoice
 from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, LaneBlock, LaneColumn, LaneRows
-from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
+from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Leaves
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_writer import ShardWriter
+from rlds_kit.tools.upkeep.verify import verify
 
 LANES, ROWS = 3, 40
 CHOICES: Final = [STORED, *(Choice(each, FAST_LEVEL) for each in (*filters.RELATION, pb.IDENTITY))]
@@ -145,6 +147,19 @@ def test_records_are_made_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [lanes.take(number) for number in (3, 4, 50)] == [all_at_once[number] for number in (3, 4, 50)]
 
 
+def test_long_episodes_are_hashed_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those whose numbers of rows are not worth a place in the cache."""
+    monkeypatch.setattr(lane_blocks, "CACHED_ROWS", 30)
+    first, second, *_ = _encoded(_columns(0), BLOCKS, _Fixed(STORED), are_whole=True)
+    assert first is not None
+    assert second is not None
+    assert (bool(first.hashes), bool(second.hashes)) == (False, True)
+    one, other = digest.EpisodeDigest(), digest.EpisodeDigest()
+    _add(one, first)
+    other.update(_cut(_columns(0), BLOCKS[0]))
+    assert one.digest(pb.EpisodeStart(), None) == other.digest(pb.EpisodeStart(), None)
+
+
 def test_digests_of_blocks_that_follow_each_other() -> None:
     """Whether each was encoded alone or with others; also where a row is missing between them."""
     columns = _columns(0)
@@ -213,10 +228,10 @@ def test_bytes_that_are_stored_in_another_form_are_not_light(dtype: str) -> None
     assert not lane_blocks.is_light(ColumnKey("x", pb.ARRAY, np.dtype(np.uint8), 1), np.zeros((2, 2, 1025), np.uint8))
 
 
-def _recorded(directory: Path, steps: int) -> list[bytes]:
-    """Episodes of several lengths, with flushes in between; returns content digests by their ids' order."""
+def _recorded(directory: Path, steps: int, every: int = 50, **limits: int) -> list[bytes]:
+    """Episodes of several lengths, flushed after every so many steps; returns their sorted content digests."""
     rng = np.random.default_rng(1)
-    with Recorder(directory, SPEC, policy=FlushPolicy.manual()) as recorder:
+    with Recorder(directory, SPEC, policy=FlushPolicy.manual(), **limits) as recorder:
         batch = recorder.start_batch(LANES)
         leaves = batch.fields.leaves({"observation": np.zeros(4, np.float32)}, {"action": np.int64(0)})
         observed, acted = leaves[0].keys[0], leaves[1].keys[0]
@@ -229,8 +244,9 @@ def _recorded(directory: Path, steps: int) -> list[bytes]:
                 if step % (9 + 4 * lane) == 8:
                     batch.end([lane], EpisodeEnd.TERMINATED)
                     batch.start({lane: start_message(metadata={"lane": lane, "step": step})})
-            if step % 50 == 49:
+            if step % every == every - 1:
                 recorder.flush()
+        assert recorder._intake._thread.buffered_bytes == 0
     return sorted(episode.content_digest for episode in rlds_kit.open(directory).episodes)
 
 
@@ -246,10 +262,72 @@ def test_recorded_episodes_are_the_same(tmp_path: Path, monkeypatch: pytest.Monk
     together = _recorded(tmp_path / "together", 400)
     few = len(alone)
     monkeypatch.setattr(shard_set.ShardSet, "_write_encoded", lambda *_: False)
+    monkeypatch.setattr(shard_set.ShardSet, "_records_of", lambda *_: [])
     assert _recorded(tmp_path / "alone", 400) == together
     assert few < 8
     assert len(alone) - few > 100
     assert rlds_kit.open(tmp_path / "together").episodes[0]["observation"].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "limits", [{"max_shard_episodes": 1}, {"max_shard_episodes": 3}, {"max_shard_bytes": 3000}, {"max_shard_bytes": 1}]
+)
+def test_full_shards_get_no_more_episodes(tmp_path: Path, limits: dict[str, int]) -> None:
+    """Also where many episodes are written together."""
+    found = _recorded(tmp_path / "limited", 600, every=300, **limits)
+    assert found == _recorded(tmp_path / "one", 600)
+    counts = collections.Counter(episode.shard_id for episode in rlds_kit.open(tmp_path / "limited").episodes)
+    assert len(counts) > 10
+    assert max(counts.values()) <= limits.get("max_shard_episodes", 8)
+
+
+def test_episodes_are_in_the_order_in_which_they_are_written(tmp_path: Path) -> None:
+    """Those that began earlier, those that are whole, and those that go on; and their metadata are known."""
+    with Recorder(tmp_path, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        key = batch.fields.leaves({"x": np.zeros(4)}, {})[0].keys[0]
+        for turn in range(3):
+            batch.start({lane: start_message(metadata={"turn": turn}) for lane in range(LANES)})
+            for row in range(6):
+                batch.append(BatchLeaves([BatchLeaf(key, np.full((LANES, 4), row / 7))]))
+                if row == 2:
+                    recorder.flush()
+                if row % 2:
+                    batch.end([1], EpisodeEnd.TERMINATED)
+                    batch.start({1: start_message(metadata={"turn": turn, f"row{row}": row})})
+            batch.end([*range(LANES)], EpisodeEnd.TERMINATED)
+    dataset = rlds_kit.open(tmp_path)
+    orders = [(episode.metadata["turn"], len(episode)) for episode in dataset.episodes]
+    assert orders == [(turn, length) for turn in range(3) for length in (2, 6, 2, 6, 2)]
+    known = dataset.source().metadata
+    assert isinstance(known, specs.Dict)
+    assert known.fields.keys() == {"turn", "row1", "row3"}  # the last ones of a turn have no rows
+
+
+def test_episodes_that_differ_in_form_are_written_in_order(tmp_path: Path) -> None:
+    """Those that are encoded alone between others."""
+    with Recorder(tmp_path, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        key = batch.fields.leaves({"x": np.zeros(4)}, {})[0].keys[0]
+        other = batch.fields.leaves({"y": 1.0}, {})[0]
+        for number in range(30):
+            batch.start({lane: start_message(metadata={"number": number}) for lane in range(LANES)})
+            for row in range(5):
+                batch.append(BatchLeaves([BatchLeaf(key, np.full((LANES, 4), number + row / 7))]))
+            if number % 7 == 3:
+                batch.append_row(1, other, Leaves([], []))
+            batch.end([*range(LANES)], EpisodeEnd.TERMINATED)
+            if number % 10 == 0:
+                recorder.flush()
+    episodes = rlds_kit.open(tmp_path).episodes
+    assert [episode.metadata["number"] for episode in episodes] == [
+        number for number in range(30) for _ in range(LANES)
+    ]
+    for at, episode in enumerate(episodes):
+        number, has_more = at // LANES, at // LANES % 7 == 3 and at % LANES == 1
+        assert len(episode) == 5 + has_more
+        assert episode[:5]["x"].tolist() == [[number + row / 7] * 4 for row in range(5)]
+    assert verify(tmp_path).ok
 
 
 def test_measured_times_are_in_no_digest() -> None:
