@@ -1,20 +1,25 @@
-"""Says where the recorder spends CPU time: each thread without a profiler, then the functions that have most.
+"""Says where the recorder spends CPU time, and what the machine takes at the least for a frame.
 
-The first line is exact. The profiler makes calls of Python functions dearer than they are, so the shares are a guide.
-Those of the background thread are of its CPU time; those of the caller and the scan of wall time, as that clock is
-cheaper: a function that lets go of Python's lock is charged there for waiting to have it again.
+For each thread the time without a profiler, then the functions that have most. The first line is exact. The profiler
+makes calls of Python functions dearer than they are, so the shares are a guide. Those of the background thread are of
+its CPU time; those of the caller and the scan of wall time, as that clock is cheaper: a function that lets go of
+Python's lock is charged there for waiting to have it again.
 """
 
 import cProfile
 import pstats
+import statistics
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
+import xxhash
 
 from side_by_side import make_traces
 from side_by_side.null_dm_env import NullDmEnv
@@ -23,6 +28,7 @@ from side_by_side.trace import Trace
 MEMORY_LIMIT: Final = 32 << 20
 ROWS: Final = 24_000
 FUNCTIONS: Final = 14
+LIMIT_ROUNDS: Final = 20
 
 
 def profile(workdir: Path) -> None:
@@ -58,6 +64,30 @@ def profile(workdir: Path) -> None:
                 episode[name]
         watch.disable()
         _print("full scan", watch)
+    print("\nthis machine, us/frame")
+    for work, microseconds in _limits(NullDmEnv(trace).reset().observation.nbytes):
+        print(f"  {microseconds:5.1f}  {work}")
+
+
+def _limits(frame_bytes: int) -> Iterator[tuple[str, float]]:
+    """What must be done with a frame, and its microseconds, with as many frames as are read at once."""
+    frames = np.ones((256, frame_bytes), np.uint8)
+    used = np.zeros_like(frames)
+    yield "write into memory that was used before", _microseconds(lambda: used.fill(1), len(frames))
+    yield "write into new memory", _microseconds(lambda: np.empty_like(frames).fill(1), len(frames))
+    yield "copy into memory that was used before", _microseconds(lambda: np.copyto(used, frames), len(frames))
+    yield "read, and compare with another", _microseconds(lambda: np.array_equal(used, frames), len(frames))
+    yield "hash", _microseconds(lambda: [xxhash.xxh3_128_digest(frame) for frame in frames], len(frames))
+
+
+def _microseconds(work: Callable[[], object], count: int) -> float:
+    """The median time of one of `count` frames."""
+    found = []
+    for _ in range(LIMIT_ROUNDS):
+        begin = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - begin)
+    return statistics.median(found) / count * 1e6
 
 
 def _logger(trace: Trace, folder: str) -> Any:  # a dm_env.Environment
