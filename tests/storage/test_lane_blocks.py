@@ -228,7 +228,7 @@ def test_bytes_that_are_stored_in_another_form_are_not_light(dtype: str) -> None
     assert not lane_blocks.is_light(ColumnKey("x", pb.ARRAY, np.dtype(np.uint8), 1), np.zeros((2, 2, 1025), np.uint8))
 
 
-def _recorded(directory: Path, steps: int, every: int = 50, **limits: int) -> list[bytes]:
+def _recorded(directory: Path, steps: int, every: int = 50, **limits: Any) -> list[bytes]:
     """Episodes of several lengths, flushed after every so many steps; returns their sorted content digests."""
     rng = np.random.default_rng(1)
     with Recorder(directory, SPEC, policy=FlushPolicy.manual(), **limits) as recorder:
