@@ -93,7 +93,9 @@ class _Arrays:
 
             def read(member: _Member) -> None:
                 with archive.open(member.info) as file:
-                    _header(file, member.info.file_size)
+                    # Not parsed again: a thread's `ast.literal_eval` may fail as Python 3.11 parses in another.
+                    # https://github.com/python/cpython/issues/106905
+                    file.read(member.begin)
                     member.array = np.frombuffer(file.read(), member.dtype).reshape(member.shape, order=member.order)
 
             _in_threads(read, missing, lambda member: member.info.file_size)
@@ -109,8 +111,9 @@ class _Member:
         shape: tuple[int, ...],
         is_fortran: bool,
         dtype: np.dtype[Any],
+        begin: int,
     ) -> None:
-        self.info, self.shape, self.dtype = info, shape, dtype
+        self.info, self.shape, self.dtype, self.begin = info, shape, dtype, begin
         self.order: Literal["C", "F"] = "F" if is_fortran else "C"
         self.ndim, self.size = len(shape), math.prod(shape)
         self.array: np.ndarray | None = None
@@ -144,17 +147,18 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
         raise FormatError(f"{path}: expected an NPZ file of arrays without pickled objects: {error}") from error
 
 
-def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Reads shape, order and dtype of an array, which are checked against the `size` bytes of all."""
+def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Reads shape, order, dtype and first byte of an array, which are checked against the `size` bytes of all."""
     version = npy.read_magic(file)
     if version not in _HEADERS:
         raise ValueError(f"version {version} of NumPy's format")
     shape, is_fortran, dtype = _HEADERS[version](file)
     if dtype.hasobject:
         raise ValueError("pickled objects are never loaded")
-    if math.prod(shape) * dtype.itemsize != size - file.tell():
-        raise ValueError(f"{size - file.tell()} bytes are no array of {dtype} {shape}")
-    return shape, is_fortran, dtype
+    begin = file.tell()
+    if math.prod(shape) * dtype.itemsize != size - begin:
+        raise ValueError(f"{size - begin} bytes are no array of {dtype} {shape}")
+    return shape, is_fortran, dtype, begin
 
 
 def _tree(arrays: Mapping[str, Any]) -> dict[str, Any]:

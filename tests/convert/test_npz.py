@@ -1,12 +1,15 @@
 """NPZ files: arrays are decompressed when they are needed, and damage is an error whenever it is found."""
 
+import threading
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pytest
+from numpy.lib import format as npy
 
 from rlds_kit.base.errors import FormatError
+from rlds_kit.convert import npz
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.npz import extract_npz, map_extracted, open_npz
 
@@ -62,6 +65,19 @@ def test_only_what_is_needed_is_decompressed(path: Path) -> None:
     assert [name for name, each in members.items() if each.array is not None] == ["metadata/number"]
     assert members["observations"][3:5].tolist() == LARGE[3:5].tolist()
     assert all(each.array is not None for each in members.values())
+
+
+def test_headers_are_not_parsed_by_threads(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11 may fail in `ast.literal_eval` of two threads: https://github.com/python/cpython/issues/106905."""
+    threads = []
+
+    def header(file: IO[bytes]) -> Any:
+        threads.append(threading.current_thread())
+        return npy.read_array_header_1_0(file)
+
+    monkeypatch.setitem(npz._HEADERS, (1, 0), header)
+    assert_arrays(open_npz(path))
+    assert threads == [threading.main_thread()] * len(ARRAYS)
 
 
 def test_damage_is_an_error_when_it_is_read(tmp_path: Path) -> None:
