@@ -1,4 +1,4 @@
-"""Reads NPZ files from untrusted sources. Arrays are decompressed when they are needed, all at once in threads.
+"""Reads NPZ files from untrusted sources. Arrays are decompressed when they are needed, in threads.
 
 https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 """
@@ -7,13 +7,14 @@ import contextlib
 import json
 import math
 import shutil
+import threading
 import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any, Final, Literal
+from typing import IO, Any, Final
 
 import numpy as np
 from numpy.lib import format as npy
@@ -76,33 +77,29 @@ def map_extracted(directory: Path) -> dict[str, Any]:
 
 
 class _Arrays:
-    """All arrays of a file."""
+    """All arrays of a file, which threads decompress."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self.members: list[_Member] = []
+        self.changed = threading.Condition()
+        """Notified when more bytes of an array are there, or an error has happened."""
 
     def read(self, wanted: "Sequence[_Member]") -> None:
-        """Decompresses some of the arrays.
-
-        Raises:
-          FormatError: one is damaged.
-        """
-        missing = [member for member in wanted if member.array is None]
-        with _opened(self._path) as archive:
-
-            def read(member: _Member) -> None:
-                with archive.open(member.info) as file:
-                    # Not parsed again: a thread's `ast.literal_eval` may fail as Python 3.11 parses in another.
-                    # https://github.com/python/cpython/issues/106905
-                    file.read(member.begin)
-                    member.array = np.frombuffer(file.read(), member.dtype).reshape(member.shape, order=member.order)
-
-            _in_threads(read, missing, lambda member: member.info.file_size)
+        """Starts to decompress those of some arrays for which this was not done yet."""
+        fresh = [member for member in wanted if member.array is None]
+        for member in sorted(fresh, key=lambda each: each.info.file_size):
+            member.allocate()
+            # A daemon: after an error the program can end at once. Nothing but memory is written.
+            threading.Thread(target=member.decompress, name="rlds_kit-npz", daemon=True).start()
 
 
 class _Member:
-    """An array that is decompressed when values are requested: alone for `[()]`, with all others for some rows."""
+    """An array that is decompressed when values are requested: alone for `[()]`, with all others for some rows.
+
+    Rows are returned as soon as they are decompressed, so that those before them are converted meanwhile. The last
+    bytes come after the checksum of all was compared.
+    """
 
     def __init__(
         self,
@@ -113,11 +110,13 @@ class _Member:
         dtype: np.dtype[Any],
         begin: int,
     ) -> None:
-        self.info, self.shape, self.dtype, self.begin = info, shape, dtype, begin
-        self.order: Literal["C", "F"] = "F" if is_fortran else "C"
+        self.info, self.shape, self.dtype = info, shape, dtype
         self.ndim, self.size = len(shape), math.prod(shape)
         self.array: np.ndarray | None = None
-        self._arrays = arrays
+        self._arrays, self._is_fortran, self._begin = arrays, is_fortran, begin
+        self._memory = np.empty(0, np.uint8)
+        self._done = 0
+        self._error: Exception | None = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -126,7 +125,56 @@ class _Member:
         if self.array is None:
             self._arrays.read([self] if isinstance(key, tuple) and not key else self._arrays.members)
         assert self.array is not None  # noqa: S101  `read` has set it
+        self._wait(self._needed(key))
         return self.array[key]
+
+    def allocate(self) -> None:
+        """Makes the array, which has anything in it."""
+        self._memory = np.empty(self.size * self.dtype.itemsize, np.uint8)
+        values = self._memory.view(self.dtype) if self.size else np.empty(0, self.dtype)
+        self.array = values.reshape(self.shape, order="F" if self._is_fortran else "C")
+
+    def decompress(self) -> None:
+        """Decompresses the array, piece by piece; an error is raised by those who wait."""
+        try:
+            with _opened(self._arrays.path) as archive, archive.open(self.info) as file:
+                # Not parsed again: a thread's `ast.literal_eval` may fail as Python 3.11 parses in another.
+                # https://github.com/python/cpython/issues/106905
+                file.read(self._begin)
+                while self._done < len(self._memory):
+                    piece = np.frombuffer(file.read(_COPIED_BYTES), np.uint8)
+                    if not len(piece):
+                        raise ValueError(f"{self.info.filename} ends after {self._done} of {len(self._memory)} bytes")
+                    end = self._done + len(piece)
+                    self._memory[self._done : end] = piece
+                    if end == len(self._memory) and file.read(1):  # at the end, the checksum is compared
+                        raise ValueError(f"{self.info.filename} has more than {end} bytes")
+                    self._notify(end)
+        except Exception as error:  # noqa: BLE001  raised by `_wait`
+            self._notify(self._done, error)
+
+    def _notify(self, done: int, error: Exception | None = None) -> None:
+        with self._arrays.changed:
+            self._done, self._error = done, error
+            self._arrays.changed.notify_all()
+
+    def _wait(self, needed: int) -> None:
+        """Returns when so many bytes are there.
+
+        Raises:
+          FormatError: the array is damaged.
+        """
+        with self._arrays.changed:
+            self._arrays.changed.wait_for(lambda: self._done >= needed or self._error is not None)
+        if self._error is not None:
+            raise self._error
+
+    def _needed(self, key: Any) -> int:
+        """The bytes up to the last that a key selects, or all."""
+        if self._is_fortran or not isinstance(key, slice) or not self.size:
+            return len(self._memory)
+        _, stop, step = key.indices(len(self))
+        return (stop if step > 0 else len(self)) * (len(self._memory) // len(self))
 
 
 def _in_threads(do: Callable[[Any], None], items: Sequence[Any], size: Callable[[Any], int]) -> None:

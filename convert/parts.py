@@ -13,7 +13,12 @@ LARGE_PART_BYTES: Final = 64 << 20
 PARTS: Final = 32
 """The number of parts of sources between these sizes."""
 MOST_PARTS: Final = 1024
-"""The largest number of parts, for very large sources."""
+"""The largest number of parts, for very large sources, but for the small ones at their end."""
+LAST_SHARE: Final = 8
+"""The last part of a source, of so many, is divided into smaller parts, so that all workers end at about the same
+time."""
+SMALLER: Final = 4
+"""How many times smaller these are, but at least as large as the smallest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +71,15 @@ def partition(weights: Sequence[int], part_bytes: int = PART_BYTES, unit: str = 
     [(0, 2), (2, 4), (4, 5)]
     """
     total = sum(weights)
-    wanted = max(part_bytes, min(total // PARTS, LARGE_PART_BYTES), -(-total // MOST_PARTS))
-    cuts, size = [0], 0
+    large = max(part_bytes, min(total // PARTS, LARGE_PART_BYTES), -(-total // MOST_PARTS))
+    small, last = max(part_bytes, large // SMALLER), total - total // LAST_SHARE
+    cuts, size, done = [0], 0, 0
     for number, weight in enumerate(weights):
-        if size >= wanted:
+        if size >= (large if done < last else small):
             cuts.append(number)
             size = 0
         size += weight
+        done += weight
     bounds = zip(cuts, [*cuts[1:], len(weights)], strict=True)
     return [Part(number, begin, end, unit) for number, (begin, end) in enumerate(bounds)]
 

@@ -57,12 +57,16 @@ class TfdsReader(PartReader):
         return sum(each.end - each.begin for each in self._stretches)
 
     def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
-        """Reads all last steps."""
+        """Reads all last steps, and estimates the bytes of each episode from its number of steps.
+
+        Frames of one game are compressed to a tenth of those of another one, and take as long to convert.
+        """
         found = self._survey = _survey(self._directory, self._stretches, progress)
         self.lossy = {**self.lossy, **found.losses}
         self.origin = _origin(self._directory, self._split, found)
-        self.decoded = found.steps * bytes_of_step(self.spec)
-        return found.sizes
+        steps = sum(found.steps)
+        self.decoded = steps * bytes_of_step(self.spec)
+        return [self.size * each // max(1, steps) for each in found.steps]
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
         """Reads some of the episodes."""
@@ -99,16 +103,14 @@ class _Survey:
       last_steps: their values.
       losses: losses from the creation of the dataset that only its files show, by path of the feature.
       empty: records of episodes that have no steps.
-      sizes: bytes of each record.
-      steps: in all episodes.
+      steps: of each episode.
     """
 
     def __init__(self) -> None:
         self.last_steps = LastSteps()
         self.losses: dict[str, str] = {}
         self.empty: list[str] = []
-        self.sizes: list[int] = []
-        self.steps = 0
+        self.steps: list[int] = []
 
 
 def _survey(directory: TfdsDirectory, stretches: list[Stretch], progress: Callable[[int], None]) -> _Survey:
@@ -119,13 +121,12 @@ def _survey(directory: TfdsDirectory, stretches: list[Stretch], progress: Callab
         with naming(record):
             example = Example(record.data)
             steps = _add_last_step(directory, example, found.last_steps)
-            found.steps += steps
+            found.steps.append(steps)
             if not steps:
                 found.empty.append(f"{record.file.name}, record {record.number}")
             for path in unknown:
                 if path not in found.losses and any(map(images.is_jpeg, stored_strings(example, path))):
                     found.losses[path] = "jpeg"
-        found.sizes.append(len(record.data))
         progress(len(record.data))
     return found
 

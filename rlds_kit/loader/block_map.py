@@ -8,6 +8,7 @@ import numpy as np
 from rlds_kit.loader.source import Source
 from rlds_kit.storage import located
 from rlds_kit.storage.entries import Entries
+from rlds_kit.storage.located_columns import requests_of
 from rlds_kit.storage.shard_file import ShardFile
 
 _INT32: Final = 1 << 31
@@ -99,11 +100,7 @@ class BlockMap:
           numbers: `[n, located.NUMBERS]`, what was found of a column in each.
           to: `[n]` int64, where the bytes go.
         """
-        made = np.empty(len(blocks), located.REQUEST)
-        made["position"] = self.position[blocks]
-        made["offset"], made["length"] = numbers[:, located.OFFSET], numbers[:, located.LENGTH]
-        made["to"], made["checksum"] = to, numbers[:, located.CHECKSUM]
-        return made
+        return requests_of(self.position[blocks], numbers, to)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,11 +34,19 @@ REQUEST: Final = np.dtype(
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The columns of a leaf: arrays of numbers of this dtype and shape. Others are not found."""
+    """The columns of a leaf: numbers of this dtype and shape. Others are not found.
+
+    Attributes:
+      path: of the leaf.
+      dtype: of the values.
+      shape: of a value.
+      kind: a number of `Kind`; None: any kind of numbers.
+    """
 
     path: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    kind: int | None = None
 
     @property
     def row_bytes(self) -> int:
@@ -50,6 +58,12 @@ class Wanted:
         """Whether columns of such values can be found."""
         is_number = self.dtype.kind in "biufc" and self.dtype.isnative
         return native is not None and is_number and self.row_bytes > 0 and len(self.shape) <= MOST_RANK
+
+    @property
+    def described(self) -> tuple[bytes, bytes, int, int, tuple[int, ...]]:
+        """The leaf as the C extension takes it."""
+        kind = -1 if self.kind is None else self.kind
+        return self.path.encode(), self.dtype.name.encode(), self.row_bytes, kind, self.shape
 
     def layout(self, numbers: np.ndarray) -> ColumnLayout:
         """The layout of a column that was found, from its `[NUMBERS]`."""
@@ -73,13 +87,15 @@ class Wanted:
         )
 
 
-def locate(file: ShardFile, places: np.ndarray, wanted: Sequence[Wanted]) -> np.ndarray:
+def locate(file: ShardFile, places: np.ndarray, wanted: Sequence[Wanted], wholes: Sequence[str] = ()) -> np.ndarray:
     """Finds columns.
 
     Args:
       file: a local shard.
       places: `[blocks]` of PLACE.
       wanted: at most `MOST_LEAVES`, all of which can be found.
+      wholes: paths, at most `MOST_LEAVES`: `EpisodeReader` must look at a block that has a column at or below one of
+        them that is of no wanted leaf.
 
     Returns:
       `[blocks, leaves, NUMBERS]` int64. Offsets are from the beginning of the chunk.
@@ -88,8 +104,9 @@ def locate(file: ShardFile, places: np.ndarray, wanted: Sequence[Wanted]) -> np.
     if native is None:
         table[..., STATUS] = OTHER
     elif table.size:
-        keys = tuple((each.path.encode(), each.dtype.name.encode(), each.row_bytes, each.shape) for each in wanted)
-        native.locate(file.descriptor, np.ascontiguousarray(places), keys, table)
+        leaves = tuple(each.described for each in wanted)
+        paths = tuple(path.encode() for path in wholes)
+        native.locate(file.descriptor, np.ascontiguousarray(places), leaves, paths, table)
     return table
 
 

@@ -6,6 +6,8 @@ from typing import IO, Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.lib import format as npy
 
 from rlds_kit.base.errors import FormatError
@@ -78,6 +80,35 @@ def test_headers_are_not_parsed_by_threads(path: Path, monkeypatch: pytest.Monke
     monkeypatch.setitem(npz._HEADERS, (1, 0), header)
     assert_arrays(open_npz(path))
     assert threads == [threading.main_thread()] * len(ARRAYS)
+
+
+def test_rows_are_returned_before_the_rest_is_decompressed(tmp_path: Path) -> None:
+    """The first rows of a large array are there, and its last ones raise an error, as their checksum is wrong."""
+    path, rows = tmp_path / "a.npz", np.arange(1_000_000).reshape(-1, 4)
+    ends = np.arange(len(rows)) % 100 == 99
+    np.savez(path, observations=rows, turned=np.asfortranarray(rows), actions=rows[:, 0], terminals=ends)
+    data = bytearray(path.read_bytes())
+    end = data.index(b"turned.npy")
+    data[end - 1_000] ^= 1
+    path.write_bytes(data)
+    members = flat(open_npz(path))
+    assert members["observations"][:1000].tolist() == rows[:1000].tolist()
+    for key in (slice(len(rows) - 1, None), slice(None, None, -1), -1, ()):
+        with pytest.raises(FormatError, match="CRC"):
+            members["observations"][key]
+    assert np.array_equal(members["turned"][5:7], rows[5:7])
+    with pytest.raises(FormatError, match="CRC"):
+        convert(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@given(begin=st.integers(-20, 20), stop=st.integers(-20, 20), step=st.sampled_from([-3, -1, 1, 2]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_rows_of_an_array(path: Path, begin: int, stop: int, step: int) -> None:
+    """Those of NumPy's slices."""
+    rows = slice(begin, stop, step)
+    for name in ("observations", "infos/turned", "infos/../é", "metadata/nothing"):
+        assert np.array_equal(flat(open_npz(path))[name][rows], ARRAYS[name][rows])
 
 
 def test_damage_is_an_error_when_it_is_read(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from rlds_kit.base.errors import DatasetExistsError, FormatError
 from rlds_kit.base.executor import ExecutorError, WorkerDiedError, on_processes
 from rlds_kit.convert import formats
 from rlds_kit.convert.conversion import Report, Source, convert, convert_opened
-from rlds_kit.convert.parts import MOST_PARTS, PARTS, partition
+from rlds_kit.convert.parts import LAST_SHARE, MOST_PARTS, PARTS, SMALLER, partition
 from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.storage.directory import shards_in
 from rlds_kit.storage.whole_directory import under_way
@@ -65,8 +65,12 @@ def test_parts_do_not_depend_on_who_asks() -> None:
         assert [number for part in parts for number in range(part.begin, part.end or 0)] == list(range(count))
         assert [part.number for part in parts] == list(range(len(parts)))
         assert 1 <= len(parts) <= MOST_PARTS + 1
-        most = max(3_000, sum(weights) // PARTS) + 1_000
-        assert all(sum(weights[part.begin : part.end]) < most for part in parts)
+        large, total = max(3_000, sum(weights) // PARTS), sum(weights)
+        assert all(sum(weights[part.begin : part.end]) < large + 1_000 for part in parts)
+        last = [part for part in parts if sum(weights[: part.begin]) >= total - total // LAST_SHARE]
+        small = max(3_000, large // SMALLER)
+        assert all(sum(weights[part.begin : part.end]) < small + 1_000 for part in last)
+        assert len(last) > 12 or count < 5_000
 
 
 @pytest.mark.thorough

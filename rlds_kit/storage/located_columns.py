@@ -1,0 +1,131 @@
+"""Reads the columns of a leaf in many blocks into an array that has a place for each row."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.storage import column as columns
+from rlds_kit.storage import located
+from rlds_kit.storage.located import Wanted
+from rlds_kit.storage.rows import Rows
+from rlds_kit.storage.shard_file import ShardFile
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocatedColumns:
+    """The columns of a leaf in some blocks of a shard, and which of their rows are wanted.
+
+    Attributes:
+      wanted: the leaf.
+      position: `[n]` int64, of the blocks.
+      numbers: `[n, located.NUMBERS]`, what was found of the columns.
+      base: `[n]` int64, what is added to the number of a row of an episode for its place in the array.
+      low: `[n]` int64, the first row of the episode that is wanted.
+      high: `[n]` int64, one past the last.
+    """
+
+    wanted: Wanted
+    position: np.ndarray
+    numbers: np.ndarray
+    base: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def first(self) -> np.ndarray:
+        """`[n]` int64, the first row of each column that is wanted."""
+        found: np.ndarray = np.maximum(self.numbers[:, located.FIRST_ROW], self.low)
+        return found
+
+    @property
+    def end(self) -> np.ndarray:
+        """`[n]` int64, one past the last row of each column that is wanted."""
+        found: np.ndarray = np.minimum(self.numbers[:, located.END_ROW], self.high)
+        return found
+
+    @property
+    def is_plain(self) -> np.ndarray:
+        """`[n]` bool, whether all rows of a column are wanted, and are stored as they are."""
+        numbers = self.numbers
+        first, end = numbers[:, located.FIRST_ROW], numbers[:, located.END_ROW]
+        is_plain: np.ndarray = (numbers[:, located.FILTER] == pb.IDENTITY) & (numbers[:, located.CODEC] == pb.STORED)
+        is_plain &= numbers[:, located.LENGTH] == (end - first) * self.wanted.row_bytes
+        is_plain &= (first >= self.low) & (end <= self.high)
+        return is_plain
+
+    def take(self, chosen: np.ndarray) -> "LocatedColumns":
+        """Some of them."""
+        rest = (each[chosen] for each in (self.position, self.numbers, self.base, self.low, self.high))
+        return LocatedColumns(self.wanted, *rest)
+
+
+def requests_of(position: np.ndarray, numbers: np.ndarray, to: np.ndarray) -> np.ndarray:
+    """Requests for whole columns.
+
+    Args:
+      position: `[n]` int64, of their blocks.
+      numbers: `[n, located.NUMBERS]`, what was found of them.
+      to: `[n]` int64, where the bytes go.
+
+    Returns:
+      `[n]` of `located.REQUEST`.
+    """
+    made = np.empty(len(position), located.REQUEST)
+    made["position"], made["to"] = position, to
+    made["offset"], made["length"] = numbers[:, located.OFFSET], numbers[:, located.LENGTH]
+    made["checksum"] = numbers[:, located.CHECKSUM]
+    return made
+
+
+def read_columns(file: ShardFile, found: LocatedColumns, out: Rows, *, in_place: bool = True) -> np.ndarray:
+    """Reads columns. Which rows have a value is left to the caller.
+
+    Args:
+      file: the shard.
+      found: the columns, all of which were found.
+      out: where they go, `[places, row_bytes]` in C order.
+      in_place: whether rows may have other values while they are decoded: False if other threads may read them.
+
+    Returns:
+      `[n]` bool, which of them were read; the reader of the episode raises the error of another one.
+    """
+    is_plain = found.is_plain
+    is_sound = np.ones(len(is_plain), np.bool_)
+    chosen = np.flatnonzero(is_plain)
+    plain = found.take(chosen)
+    to = (plain.base + plain.numbers[:, located.FIRST_ROW]) * found.wanted.row_bytes
+    requests = requests_of(plain.position, plain.numbers, to)
+    while (done := located.read(file, requests, out.reshape(-1), is_checked=True)) < len(requests):
+        is_sound[chosen[done]] = False
+        requests, chosen = requests[done + 1 :], chosen[done + 1 :]
+    coded = np.flatnonzero(~is_plain)
+    is_sound[coded] = _decode(file, found.take(coded), out, in_place=in_place)
+    return is_sound
+
+
+def _decode(file: ShardFile, found: LocatedColumns, out: Rows, *, in_place: bool) -> np.ndarray:
+    """Decodes columns; returns `[n]` bool, which of them could be decoded."""
+    is_sound, sizes = np.zeros(len(found.position), np.bool_), found.numbers[:, located.LENGTH]
+    ends = np.cumsum(sizes)
+    payloads = np.empty(int(sizes.sum()), np.uint8)
+    requests = requests_of(found.position, found.numbers, ends - sizes)
+    read = located.read(file, requests, payloads, is_checked=True)  # what follows is left to the reader of the episode
+    view, begin = payloads.data, 0
+    bounds = zip(found.base.tolist(), found.first.tolist(), found.end.tolist(), ends.tolist(), strict=True)
+    for at, (base, first, last, end) in enumerate(bounds):
+        if at == read:
+            break
+        layout, payload, begin = found.wanted.layout(found.numbers[at]), view[begin:end], end
+        rows = out[base + first : base + last] if first < last else out[:0]
+        try:
+            if len(rows):
+                decoded = rows if in_place else np.empty_like(rows)
+                columns.decode_into(layout, payload, "", decoded, first - layout.first_row)
+                if not in_place:
+                    rows[:] = decoded
+            is_sound[at] = True
+        except (DamagedError, FormatError):
+            continue  # it raises the error, with the place
+    return is_sound
