@@ -320,7 +320,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance floats")
     parser.add_argument("--way", default="", help="only what this regular expression finds, for instance arrays")
     parser.add_argument("--steps", type=int, default=2_000_000, help="of 17 floats")
-    parser.add_argument("--frames", type=int, default=2_600, help="of each of four games")
+    parser.add_argument("--frames", type=int, default=2_600, help="of each of four games; 2,600 are about 1 GB")
     parser.add_argument("--before", type=Path, help="another checkout of rlds_kit, to compare with")
     parser.add_argument("--rounds", type=int, default=5)
     return parser.parse_args()

@@ -11,6 +11,7 @@ import threading
 import tokenize
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,6 +28,8 @@ _NAMES: Final = "names.json"
 _SMALL_FILE: Final = 1 << 16
 """Bytes of arrays that are read rather than mapped: empty ones cannot be mapped."""
 _COPIED_BYTES: Final = 1 << 20
+_THREADS: Final = 4
+"""That decompress: as many as there usually are large arrays of which each row has a value."""
 _BROKEN: Final = (
     *(ValueError, OSError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
     *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, TypeError),
@@ -80,25 +83,63 @@ class _Arrays:
     """All arrays of a file, which threads decompress."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self._path = path
         self.members: list[_Member] = []
         self.changed = threading.Condition()
         """Notified when more bytes of an array are there, or an error has happened."""
 
-    def read(self, wanted: "Sequence[_Member]") -> None:
-        """Starts to decompress those of some arrays for which this was not done yet."""
-        fresh = [member for member in wanted if member.array is None]
-        for member in sorted(fresh, key=lambda each: each.info.file_size):
-            member.allocate()
-            # A daemon: after an error the program can end at once. Nothing but memory is written.
-            threading.Thread(target=member.decompress, name="rlds_kit-npz", daemon=True).start()
+    def start(self, wanted: "Sequence[_Member]") -> None:
+        """Starts to decompress those of some arrays for which this was not done yet, small ones first.
+
+        Raises:
+          FormatError: there is no memory for them.
+        """
+        fresh = sorted([each for each in wanted if each.array is None], key=lambda each: each.info.file_size)
+        with _as_format_errors(self._path):
+            arrays = [each.allocate() for each in fresh]
+        left = deque(fresh)
+        # Daemons: after an error the program can end at once. They only write into memory: no file is left half done.
+        threads = [
+            threading.Thread(target=self._run, args=(left,), name="rlds_kit-npz", daemon=True) for _ in fresh[:_THREADS]
+        ]
+        for member, array in zip(fresh, arrays, strict=True):
+            member.array = array
+        try:
+            for thread in threads:
+                thread.start()
+        except BaseException as error:
+            is_started = threads[0].ident is not None
+            if not is_started:
+                for member in fresh:
+                    member.array = None
+            if not is_started or not isinstance(error, RuntimeError):  # one thread does the work of all
+                raise
+
+    def _run(self, left: "deque[_Member]") -> None:
+        """Decompresses arrays that no other thread has begun."""
+        archive: zipfile.ZipFile | None = None
+        while True:
+            try:
+                member = left.popleft()
+            except IndexError:
+                break
+            try:
+                with _as_format_errors(self._path):
+                    archive = archive or zipfile.ZipFile(self._path)
+                    member.decompress(archive)
+            except Exception as error:  # noqa: BLE001  raised where values are requested
+                member.notify(0, error)
+        if archive is not None:
+            archive.close()
 
 
 class _Member:
-    """An array that is decompressed when values are requested: alone for `[()]`, with all others for some rows.
+    """An array that is decompressed when values are requested.
 
-    Rows are returned as soon as they are decompressed, so that those before them are converted meanwhile. The last
-    bytes come after the checksum of all was compared.
+    `[()]` decompresses it alone, as for flags and metadata; rows are read of all arrays together, so their first use
+    starts all of them. Rows are returned as soon as they are decompressed, so that they are converted while later ones
+    are decompressed. That is before the checksum of the array is known: only the last bytes come after it, and who
+    reads to the end learns of damage.
     """
 
     def __init__(
@@ -123,39 +164,37 @@ class _Member:
 
     def __getitem__(self, key: Any) -> Any:
         if self.array is None:
-            self._arrays.read([self] if isinstance(key, tuple) and not key else self._arrays.members)
-        assert self.array is not None  # noqa: S101  `read` has set it
+            self._arrays.start([self] if isinstance(key, tuple) and not key else self._arrays.members)
+        assert self.array is not None  # noqa: S101  `start` has set it
         self._wait(self._needed(key))
         return self.array[key]
 
-    def allocate(self) -> None:
-        """Makes the array, which has anything in it."""
+    def allocate(self) -> np.ndarray:
+        """Makes the array, whose values are not set yet."""
         self._memory = np.empty(self.size * self.dtype.itemsize, np.uint8)
         values = self._memory.view(self.dtype) if self.size else np.empty(0, self.dtype)
-        self.array = values.reshape(self.shape, order="F" if self._is_fortran else "C")
+        return values.reshape(self.shape, order="F" if self._is_fortran else "C")
 
-    def decompress(self) -> None:
-        """Decompresses the array, piece by piece; an error is raised by those who wait."""
-        try:
-            with _opened(self._arrays.path) as archive, archive.open(self.info) as file:
-                # Not parsed again: a thread's `ast.literal_eval` may fail as Python 3.11 parses in another.
-                # https://github.com/python/cpython/issues/106905
-                file.read(self._begin)
-                while self._done < len(self._memory):
-                    piece = np.frombuffer(file.read(_COPIED_BYTES), np.uint8)
-                    if not len(piece):
-                        raise ValueError(f"{self.info.filename} ends after {self._done} of {len(self._memory)} bytes")
-                    end = self._done + len(piece)
-                    self._memory[self._done : end] = piece
-                    if end == len(self._memory) and file.read(1):  # at the end, the checksum is compared
-                        raise ValueError(f"{self.info.filename} has more than {end} bytes")
-                    self._notify(end)
-        except Exception as error:  # noqa: BLE001  raised by `_wait`
-            self._notify(self._done, error)
+    def decompress(self, archive: zipfile.ZipFile) -> None:
+        """Decompresses the array, piece by piece."""
+        with archive.open(self.info) as file:
+            # Not parsed again: a thread's `ast.literal_eval` may fail as Python 3.11 parses in another.
+            # https://github.com/python/cpython/issues/106905
+            file.read(self._begin)
+            while self._done < len(self._memory):
+                piece = np.frombuffer(file.read(_COPIED_BYTES), np.uint8)
+                if not len(piece):
+                    raise ValueError(f"{self.info.filename} ends after {self._done} of {len(self._memory)} bytes")
+                end = self._done + len(piece)
+                self._memory[self._done : end] = piece
+                if end == len(self._memory) and file.read(1):  # at the end, the checksum is compared
+                    raise ValueError(f"{self.info.filename} has more than {end} bytes")
+                self.notify(len(piece))
 
-    def _notify(self, done: int, error: Exception | None = None) -> None:
+    def notify(self, more: int, error: Exception | None = None) -> None:
+        """Counts more bytes that are there, or passes an error to those who wait."""
         with self._arrays.changed:
-            self._done, self._error = done, error
+            self._done, self._error = self._done + more, error
             self._arrays.changed.notify_all()
 
     def _wait(self, needed: int) -> None:
@@ -186,9 +225,14 @@ def _in_threads(do: Callable[[Any], None], items: Sequence[Any], size: Callable[
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    with _as_format_errors(path), zipfile.ZipFile(path) as archive:
+        yield archive
+
+
+@contextlib.contextmanager
+def _as_format_errors(path: Path) -> Iterator[None]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
+        yield
     except FormatError:
         raise
     except _BROKEN as error:
@@ -203,6 +247,8 @@ def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype
     shape, is_fortran, dtype = _HEADERS[version](file)
     if dtype.hasobject:
         raise ValueError("pickled objects are never loaded")
+    if not dtype.itemsize or dtype.subdtype is not None or min(shape, default=0) < 0:
+        raise ValueError(f"{dtype} {shape} is no array")
     begin = file.tell()
     if math.prod(shape) * dtype.itemsize != size - begin:
         raise ValueError(f"{size - begin} bytes are no array of {dtype} {shape}")

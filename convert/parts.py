@@ -11,14 +11,14 @@ PART_BYTES: Final = 4 << 20
 LARGE_PART_BYTES: Final = 64 << 20
 """The size of parts of large sources: a killed conversion loses this much for each worker."""
 PARTS: Final = 32
-"""The number of parts of sources between these sizes."""
+"""The number of parts of sources between these sizes, if all of them were of the same size."""
 MOST_PARTS: Final = 1024
 """The largest number of parts, for very large sources, but for the small ones at their end."""
 LAST_SHARE: Final = 8
-"""The last part of a source, of so many, is divided into smaller parts, so that all workers end at about the same
+"""The last eighth of the bytes of a source is divided into smaller parts, so that all workers end at about the same
 time."""
 SMALLER: Final = 4
-"""How many times smaller these are, but at least as large as the smallest."""
+"""How many times smaller these are, but never smaller than `PART_BYTES`, or what the caller gives instead."""
 
 
 @dataclass(frozen=True, slots=True)

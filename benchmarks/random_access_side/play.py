@@ -1,6 +1,7 @@
 """Reads one input in one way, and prints what it took as JSON; runs in the environment of the system."""
 
 import argparse
+import itertools
 import json
 import resource
 import sys
@@ -32,7 +33,8 @@ def ours(folder: Path, given: argparse.Namespace) -> tuple[Callable[[], Any], Re
     if given.cache_share:
         samples = samples.cached(int(samples.weights.row_bytes * len(dataset.steps) * given.cache_share))
     if given.shuffled:
-        batches = iter(samples.batches(given.batch, shuffle="global"))
+        epochs = itertools.repeat(samples.batches(given.batch, shuffle="global"))
+        batches = itertools.chain.from_iterable(epochs)
         return _nothing_at_all, lambda _: next(batches), len(samples)
     return lambda: dataset.arrays(*_fields(given)), samples.gather, len(samples)
 

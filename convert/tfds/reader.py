@@ -59,7 +59,8 @@ class TfdsReader(PartReader):
     def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
         """Reads all last steps, and estimates the bytes of each episode from its number of steps.
 
-        Frames of one game are compressed to a tenth of those of another one, and take as long to convert.
+        The size of a record says little: frames of one game are compressed to a tenth of those of another one, and take
+        as long to convert.
         """
         found = self._survey = _survey(self._directory, self._stretches, progress)
         self.lossy = {**self.lossy, **found.losses}

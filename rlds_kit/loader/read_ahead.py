@@ -94,8 +94,11 @@ class GatherAhead:
           SpecError: a value has another dtype or shape than its field.
         """
         if not self._ready:
-            self._read_next()
+            if not self._queue:
+                self._read_next()
             self._ready.extend(self._queue.popleft().result())
+            # Only now, so that it finds the memory of the batch before: the caller drops that one for the one returned.
+            self._read_next()
         return self._ready.popleft()
 
     def _read_next(self) -> None:

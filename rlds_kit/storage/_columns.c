@@ -92,11 +92,11 @@ static int is_text(const Message *bytes, const char *text, Py_ssize_t size) {
 #define MOST_RANK 8
 #define MOST_WANTED 64
 
-/* A path below which there must be no other columns than those of wanted leaves. */
+/* A path at or below which all columns must be those of leaves that are given. */
 typedef struct {
   const char *path;
   Py_ssize_t path_size;
-} Whole;
+} Subtree;
 
 /* A leaf whose columns are wanted. */
 typedef struct {
@@ -175,7 +175,8 @@ static int is_as_wanted(const Stored *column, const Wanted *leaf) {
   if (column->first_row > MOST_ROWS || !column->count || column->count > LARGEST / (row < 8 ? 8 : row)) return 0;
   if (column->decoded > 2 * column->count * row) return 0;
   if (!column->codec && column->length != column->decoded) return 0;
-  return column->length <= LARGEST && column->offset <= MOST_ROWS;
+  /* Compressed bytes are fewer than those before. A header that claims more must not make anyone allocate memory. */
+  return column->length <= column->decoded + FIRST_BYTES && column->offset <= MOST_ROWS;
 }
 
 /* Every path is below the empty one. */
@@ -193,8 +194,8 @@ typedef struct {
 /* What is wanted of every block. */
 typedef struct {
   Wanted wanted[MOST_WANTED];
-  Whole whole[MOST_WANTED];
-  Py_ssize_t leaves, wholes;
+  Subtree subtrees[MOST_WANTED];
+  Py_ssize_t leaves, subtree_count;
 } Question;
 
 /* Sets the numbers of the leaves of one block; returns 0 if its header must be read in Python. */
@@ -213,7 +214,7 @@ static int find(const Message *header, uint64_t base, const Place *place, const 
     if (field.number != 4) continue;
     Stored column;
     if (!read_column(field.bytes, &column)) return 0;
-    int is_known = 0;
+    int is_known = 0; /* whether its path is that of a leaf: some leaves are given only for this */
     for (Py_ssize_t i = 0; i < leaves; ++i) {
       if (!is_at_or_below(&column.path, wanted[i].path, wanted[i].path_size)) continue;
       int64_t *numbers = table + i * NUMBERS;
@@ -230,8 +231,8 @@ static int find(const Message *header, uint64_t base, const Place *place, const 
       numbers[FILTER] = (int64_t)column.filter, numbers[CODEC] = (int64_t)column.codec;
       numbers[FIRST_ROW] = (int64_t)column.first_row, numbers[END_ROW] = (int64_t)(column.first_row + column.count);
     }
-    for (Py_ssize_t i = 0; i < question->wholes && !is_known; ++i)
-      if (is_at_or_below(&column.path, question->whole[i].path, question->whole[i].path_size)) return 0;
+    for (Py_ssize_t i = 0; i < question->subtree_count && !is_known; ++i)
+      if (is_at_or_below(&column.path, question->subtrees[i].path, question->subtrees[i].path_size)) return 0;
   }
   if (!has_id || first_row != (uint64_t)place->first_row || end_row != (uint64_t)place->end_row) return 0;
   for (Py_ssize_t i = 0; i < leaves; ++i) { /* the action of a step is written with the observation after it */
@@ -293,30 +294,31 @@ static int parse_leaf(PyObject *given, Wanted *leaf) {
   return 1;
 }
 
-static int parse_question(PyObject *leaves, PyObject *wholes, Question *question) {
-  question->leaves = PyTuple_Size(leaves), question->wholes = PyTuple_Size(wholes);
-  if (!is_few(question->leaves) || !is_few(question->wholes)) return 0;
+static int parse_question(PyObject *leaves, PyObject *subtrees, Question *question) {
+  question->leaves = PyTuple_Size(leaves), question->subtree_count = PyTuple_Size(subtrees);
+  if (!is_few(question->leaves) || !is_few(question->subtree_count)) return 0;
   for (Py_ssize_t i = 0; i < question->leaves; ++i)
     if (!parse_leaf(PyTuple_GetItem(leaves, i), question->wanted + i)) return 0;
-  for (Py_ssize_t i = 0; i < question->wholes; ++i) {
-    Whole *whole = question->whole + i;
-    if (PyBytes_AsStringAndSize(PyTuple_GetItem(wholes, i), (char **)&whole->path, &whole->path_size)) return 0;
+  for (Py_ssize_t i = 0; i < question->subtree_count; ++i) {
+    char *path;
+    if (PyBytes_AsStringAndSize(PyTuple_GetItem(subtrees, i), &path, &question->subtrees[i].path_size)) return 0;
+    question->subtrees[i].path = path;
   }
   return 1;
 }
 
-/* locate(file, places, leaves, wholes, table): the numbers of each leaf in each block; those of a block whose header must
+/* locate(file, places, leaves, subtrees, table): the numbers of each leaf in each block; those of a block whose header must
  * be read in Python have the status OTHER. */
 static PyObject *locate(PyObject *self, PyObject *args) {
   (void)self;
   int file;
-  PyObject *leaves, *wholes;
+  PyObject *leaves, *subtrees;
   Py_buffer places, table;
-  if (!PyArg_ParseTuple(args, "iy*O!O!w*", &file, &places, &PyTuple_Type, &leaves, &PyTuple_Type, &wholes, &table))
+  if (!PyArg_ParseTuple(args, "iy*O!O!w*", &file, &places, &PyTuple_Type, &leaves, &PyTuple_Type, &subtrees, &table))
     return NULL;
   Question question;
   Py_ssize_t count = places.len / (Py_ssize_t)sizeof(Place);
-  int is_right = parse_question(leaves, wholes, &question);
+  int is_right = parse_question(leaves, subtrees, &question);
   if (is_right && (places.len % (Py_ssize_t)sizeof(Place) || table.len != count * question.leaves * NUMBERS * 8)) {
     PyErr_SetString(PyExc_ValueError, "the table does not have the size of the places");
     is_right = 0;

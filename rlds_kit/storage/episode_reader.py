@@ -148,7 +148,7 @@ class EpisodeReader:
         """The requested columns of rows `[begin, end)`, stacked for each leaf, by path.
 
         Columns that are completely inside these rows are decoded directly into the result, and not cached; so are the
-        requested rows of columns that are too large for the cache.
+        requested rows of columns that are too large for the cache and, if many blocks are read, those of light columns.
 
         Args:
           begin: first row.

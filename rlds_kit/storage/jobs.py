@@ -26,7 +26,10 @@ class BufferedRows(Protocol):
         """The columns, if they can be encoded together with those of other blocks; else none."""
 
     def encoded(self, choose: FilterChoice) -> EncodedBlock | None:
-        """The block, encoded together with others; None if it must be encoded alone. Called once."""
+        """The block, encoded together with others; None if it must be encoded alone.
+
+        Called once, or again after None.
+        """
 
     def release(self) -> None:
         """Frees the memory; columns that `seal` returned must not be used any more."""

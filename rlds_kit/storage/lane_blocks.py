@@ -128,7 +128,10 @@ class EncodedLanes:
         self._whole, self._hashes = self._hashed()
 
     def take(self, number: int) -> EncodedBlock | None:
-        """A block; None if it must be encoded in another way. Called once for each block."""
+        """A block; None if it must be encoded in another way.
+
+        Called once for each block, or again after None.
+        """
         if not self._is_encoded[number]:
             return None
         if number not in self._records:

@@ -87,14 +87,14 @@ class Wanted:
         )
 
 
-def locate(file: ShardFile, places: np.ndarray, wanted: Sequence[Wanted], wholes: Sequence[str] = ()) -> np.ndarray:
+def locate(file: ShardFile, places: np.ndarray, wanted: Sequence[Wanted], subtrees: Sequence[str] = ()) -> np.ndarray:
     """Finds columns.
 
     Args:
       file: a local shard.
       places: `[blocks]` of PLACE.
       wanted: at most `MOST_LEAVES`, all of which can be found.
-      wholes: paths, at most `MOST_LEAVES`: `EpisodeReader` must look at a block that has a column at or below one of
+      subtrees: paths, at most `MOST_LEAVES`: `EpisodeReader` must look at a block that has a column at or below one of
         them that is of no wanted leaf.
 
     Returns:
@@ -105,7 +105,7 @@ def locate(file: ShardFile, places: np.ndarray, wanted: Sequence[Wanted], wholes
         table[..., STATUS] = OTHER
     elif table.size:
         leaves = tuple(each.described for each in wanted)
-        paths = tuple(path.encode() for path in wholes)
+        paths = tuple(path.encode() for path in subtrees)
         native.locate(file.descriptor, np.ascontiguousarray(places), leaves, paths, table)
     return table
 

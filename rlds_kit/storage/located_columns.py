@@ -1,6 +1,7 @@
 """Reads the columns of a leaf in many blocks into an array that has a place for each row."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from rlds_kit.storage import located
 from rlds_kit.storage.located import Wanted
 from rlds_kit.storage.rows import Rows
 from rlds_kit.storage.shard_file import ShardFile
+
+GROUP_BYTES: Final = 8 << 20
+"""Stored bytes of columns that are in memory at a time; of a larger one, as many as it has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +105,9 @@ def read_columns(file: ShardFile, found: LocatedColumns, out: Rows, *, in_place:
         is_sound[chosen[done]] = False
         requests, chosen = requests[done + 1 :], chosen[done + 1 :]
     coded = np.flatnonzero(~is_plain)
-    is_sound[coded] = _decode(file, found.take(coded), out, in_place=in_place)
+    groups = np.cumsum(found.numbers[coded, located.LENGTH]) // GROUP_BYTES
+    for group in np.split(coded, np.flatnonzero(np.diff(groups)) + 1):
+        is_sound[group] = _decode(file, found.take(group), out, in_place=in_place)
     return is_sound
 
 

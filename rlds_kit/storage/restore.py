@@ -138,7 +138,7 @@ class Stack:
         return self._memory(self._dense) if self._fits(key, shape) and self._dense is not None else None
 
     def filled(self, begins: np.ndarray, ends: np.ndarray) -> None:
-        """Counts rows of the episode, `[begins[i], ends[i])`, as decoded; all of them are rows of this stack."""
+        """Notes that rows `[begins[i], ends[i])` of the episode were decoded; they must be rows of this stack."""
         for begin, end in zip((begins - self.begin).tolist(), (ends - self.begin).tolist(), strict=True):
             self._present[begin:end] = True
             self._after = max(self._after, end)

@@ -6,9 +6,11 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from rlds_kit._version import __version__
 from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.riegeli.blocks import CHUNK_HEADER_SIZE
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.amendment import SeenFields
 from rlds_kit.storage.block_parts import HEAVY_BYTES, acted_fields, cut, rows_of_parts
@@ -21,6 +23,9 @@ from rlds_kit.storage.lane_blocks import EncodedBlock
 from rlds_kit.storage.leaf import field_of
 from rlds_kit.storage.manifest import ManifestWriter
 from rlds_kit.storage.shard_writer import ShardWriter
+
+_FRAMING: Final = 3 * CHUNK_HEADER_SIZE
+"""Bytes of an episode beside its three records, at the least."""
 
 
 @dataclass(slots=True)
@@ -103,7 +108,7 @@ class ShardSet:
         self._unsynced.add(shard)
 
     def whole(self, jobs: Sequence[Whole]) -> None:
-        """Writes whole episodes, whose rows are in one buffer."""
+        """Writes whole episodes, all of whose rows are in the same buffer: their columns have the same forms."""
         while jobs:
             shard, first = self._shard_of_next(), jobs[0]
             records = self._records_of(shard, jobs)
@@ -114,10 +119,10 @@ class ShardSet:
                 self.start(Start(first.start))
                 self.block(Block(first.start.episode_id, range(first.rows), first.buffer, is_whole=True))
                 self.end(End(first.end))
-            jobs = jobs[len(records) or 1 :]
+            jobs = jobs[len(records) or 1 :]  # without records, the first one was written by itself
 
     def _records_of(self, shard: ShardWriter, jobs: Sequence[Whole]) -> list[EpisodeRecords]:
-        """Those of the first episodes, as far as they were encoded together, and as the shard has space."""
+        """The records of the first episodes: as many as were encoded together, and as the shard has space for."""
         forms, found, size = jobs[0].buffer.forms(), list[EpisodeRecords](), shard.size
         if not forms or not self._shards[shard].needs_none(forms):
             return []
@@ -130,7 +135,7 @@ class ShardSet:
             job.end.content_digest = digest.digest(job.start, job.end)
             found.append(EpisodeRecords(job.start, encoded.record, job.end))
             self._row_bytes = len(encoded.record) / job.rows
-            size += len(encoded.record)
+            size += len(encoded.record) + job.start.ByteSize() + job.end.ByteSize() + _FRAMING
         return found
 
     def _shard_of_next(self) -> ShardWriter:
@@ -245,6 +250,8 @@ class ShardSet:
         self._shards.clear()
 
     def _is_full(self, shard: ShardWriter) -> bool:
+        if not shard.episodes:  # though its header may be as large as a full shard
+            return False
         return shard.is_full(self._max_bytes) or (
             self._max_episodes is not None and shard.episodes >= self._max_episodes
         )

@@ -1,8 +1,10 @@
 """NPZ files: arrays are decompressed when they are needed, and damage is an error whenever it is found."""
 
 import threading
+import zipfile
 from pathlib import Path
 from typing import IO, Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -128,6 +130,39 @@ def test_damage_is_an_error_when_it_is_read(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match="CRC"):
             convert(path, tmp_path / f"to-{workers}", workers=workers, part_bytes=1 << 16)
         assert not (tmp_path / f"to-{workers}").exists()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "size"),
+    [("'|S0'", "(10,)", 0), ("('<f4', (2,))", "(10,)", 80), ("[]", "(10,)", 0), ("'<f4'", "(-1, -2)", 8)],
+)
+def test_headers_of_no_array(tmp_path: Path, dtype: str, shape: str, size: int) -> None:
+    """Types without bytes, types that are arrays, and negative lengths."""
+    header = f"{{'descr': {dtype}, 'fortran_order': False, 'shape': {shape}}}".encode()
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("goal.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(size))
+    with pytest.raises(FormatError, match=r"is no array|expected an NPZ file"):
+        flat(open_npz(tmp_path / "a.npz"))["goal"][()]
+
+
+def test_many_arrays(tmp_path: Path) -> None:
+    """Few threads decompress them, each with one open file."""
+    arrays: dict[str, Any] = {f"x{number}": np.full(3, number) for number in range(300)}
+    np.savez(tmp_path / "a.npz", **arrays)
+    with mock.patch("zipfile.ZipFile", wraps=zipfile.ZipFile) as opened:
+        members = flat(open_npz(tmp_path / "a.npz"))
+        assert all(np.array_equal(members[name][:], array) for name, array in arrays.items())
+        assert opened.call_count <= 1 + npz._THREADS
+
+
+def test_a_thread_that_does_not_start_is_an_error(path: Path) -> None:
+    """Also the next time, until one starts."""
+    member = flat(open_npz(path))["observations"]
+    with mock.patch("threading.Thread.start", side_effect=RuntimeError("can't start new thread")):
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="new thread"):
+                member[:3]
+    assert np.array_equal(member[:3], LARGE[:3])
 
 
 @pytest.mark.parametrize("names", [("a", "a/b"), ("a/b", "a")])

@@ -278,7 +278,22 @@ def test_full_shards_get_no_more_episodes(tmp_path: Path, limits: dict[str, int]
     assert found == _recorded(tmp_path / "one", 600)
     counts = collections.Counter(episode.shard_id for episode in rlds_kit.open(tmp_path / "limited").episodes)
     assert len(counts) > 10
+    assert len(counts) == len([*(tmp_path / "limited").glob("*.riegeli")])  # none is empty
     assert max(counts.values()) <= limits.get("max_shard_episodes", 8)
+
+
+def test_metadata_fill_shards(tmp_path: Path) -> None:
+    """A shard is full after the episode that fills it, whatever the bytes are of."""
+    with Recorder(tmp_path, policy=FlushPolicy.manual(), max_shard_bytes=100_000) as recorder:
+        batch = recorder.start_batch(LANES)
+        key = batch.fields.leaves({"x": np.zeros(4)}, {})[0].keys[0]
+        for turn in range(8):
+            batch.start({lane: start_message(metadata={"text": f"{turn}" * 20_000}) for lane in range(LANES)})
+            for row in range(3):
+                batch.append(BatchLeaves([BatchLeaf(key, np.full((LANES, 4), row / 7))]))
+            batch.end([*range(LANES)], EpisodeEnd.TERMINATED)
+    counts = collections.Counter(episode.shard_id for episode in rlds_kit.open(tmp_path).episodes)
+    assert max(counts.values()) <= 5
 
 
 def test_episodes_are_in_the_order_in_which_they_are_written(tmp_path: Path) -> None:
