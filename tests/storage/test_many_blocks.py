@@ -21,7 +21,7 @@ from rlds_kit.storage.restore import Stack
 pytestmark = pytest.mark.skipif(located.native is None, reason="the C extension is left out")
 
 ROWS, BLOCK = 60, 5
-NAMES = ("observation", "action", "reward", "image", "text", "kind", "late", "rare", "gone", "shape", "mixed")
+NAMES = ("observation", "action", "reward", "image", "text", "kind", "late", "rare", "gone", "shape", "mixed", "number")
 
 
 def observation(row: int) -> dict[str, Any]:
@@ -41,6 +41,7 @@ def fields_of(row: int) -> dict[str, Any]:
         "image": np.full((200, 300), row, np.uint8),  # too heavy
         "text": "abc",
         "kind": row if row < 42 else float(row),
+        "number": row if row < 21 else np.int64(row),
         "mixed": f"row {row}" if row < 21 else {"a": row},
         "shape": np.arange(3 if row < 42 else 4),
     }
@@ -131,6 +132,7 @@ def left(path: Path, wanted: Wanted, monkeypatch: pytest.MonkeyPatch) -> list[in
         ("observation", list(range(6, 12))),  # with another part
         ("kind", [8, 9, 10, 11]),  # the first of them has both kinds
         ("shape", [8, 9, 10, 11]),
+        ("number", list(range(4, 12))),  # of the same dtype, but NumPy's
         ("gone", []),  # from a later row of the block on
         ("image", list(range(12))),  # heavy
         ("text", list(range(12))),
