@@ -78,7 +78,7 @@ def _shown(value: Any) -> Any:
 
 
 @given(episodes())
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 def test_columns_are_the_rows(records: list[bytes]) -> None:
     """Of every value the type and the bits, and the digest of the whole."""
     stored = StoredEpisode(Path("shard"), 0, 0, len(records), None)

@@ -105,7 +105,7 @@ def test_rows_are_returned_before_the_rest_is_decompressed(tmp_path: Path) -> No
 
 
 @given(begin=st.integers(-20, 20), stop=st.integers(-20, 20), step=st.sampled_from([-3, -1, 1, 2]))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_rows_of_an_array(path: Path, begin: int, stop: int, step: int) -> None:
     """Those of NumPy's slices."""
     rows = slice(begin, stop, step)

@@ -98,6 +98,7 @@ def _killed_once(spec: ShardSpec) -> ShardInfo:
     return work(spec)
 
 
+@pytest.mark.thorough
 def test_worker_that_is_killed_is_reported_and_the_build_can_go_on(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
     """The error names the shard; the same plan again completes."""
     specs = plan(dataset, tmp_path, "riegeli", shards=3)
