@@ -1,4 +1,4 @@
-"""Says where the recorder spends CPU time, and what the machine takes at the least for a frame.
+"""Says where the recorder spends CPU time, and what NumPy takes for a frame on this machine.
 
 For each thread the time without a profiler, then the functions that have most. The first line is exact. The profiler
 makes calls of Python functions dearer than they are, so the shares are a guide. Those of the background thread are of
@@ -70,7 +70,10 @@ def profile(workdir: Path) -> None:
 
 
 def _limits(frame_bytes: int) -> Iterator[tuple[str, float]]:
-    """What must be done with a frame, and its microseconds, with as many frames as are read at once."""
+    """What a recorder and a reader do with frames, each by one call of NumPy, and its microseconds for a frame.
+
+    As many frames as are read at once. The comparison also writes a flag for each byte.
+    """
     frames = np.ones((256, frame_bytes), np.uint8)
     used = np.zeros_like(frames)
     yield "write into memory that was used before", _microseconds(lambda: used.fill(1), len(frames))

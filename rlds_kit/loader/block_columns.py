@@ -50,24 +50,16 @@ def read_blocks(
     """
     is_sound: np.ndarray = numbers[:, located.STATUS] == located.ABSENT
     chosen = np.flatnonzero(numbers[:, located.STATUS] == located.FOUND)
-    read = part[chosen]
-    found = LocatedColumns(
-        wanted=target.wanted,
-        position=blocks.position[read],
-        numbers=numbers[chosen],
-        base=blocks.base(read),
-        low=np.zeros(len(read), np.int64),
-        high=blocks.rows(read),
-    )
+    found = located_in(blocks, target, part[chosen], numbers[chosen])
     out = target.values.reshape(len(target.values), -1).view(np.uint8)
     is_sound[chosen] = read_columns(file, found, out, in_place=in_place)
     return is_sound
 
 
-def rows_of(blocks: BlockMap, part: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`[n]` and `[n]`: the first row of each column in the array, and the one after its last."""
-    base, end = blocks.base(part), np.minimum(numbers[:, located.END_ROW], blocks.rows(part))
-    return base + numbers[:, located.FIRST_ROW], base + end
+def located_in(blocks: BlockMap, target: Target, part: np.ndarray, numbers: np.ndarray) -> LocatedColumns:
+    """The columns of a leaf that were found in some blocks; their places are those of its arrays."""
+    base, high = blocks.base(part), blocks.rows(part)
+    return LocatedColumns(target.wanted, blocks.position[part], numbers, base, np.zeros_like(high), high)
 
 
 def set_ranges(flags: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> None:

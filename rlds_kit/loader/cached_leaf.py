@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rlds_kit.loader.block_columns import Target, read_blocks, rows_of, set_ranges
+from rlds_kit.loader.block_columns import Target, located_in, read_blocks, set_ranges
 from rlds_kit.loader.block_map import BlockMap, Steps
 from rlds_kit.loader.layout import Leaf
 from rlds_kit.loader.memory import batch_memory
@@ -42,7 +42,7 @@ class CachedLeaf:
         """
         is_sound = read_blocks(self._blocks, self._target, file, part, numbers, in_place=False)
         read = np.flatnonzero(is_sound & (numbers[:, located.STATUS] == located.FOUND))
-        set_ranges(self._target.defined, *rows_of(self._blocks, part[read], numbers[read]))
+        set_ranges(self._target.defined, *located_in(self._blocks, self._target, part[read], numbers[read]).places)
         return is_sound
 
     def has(self, at: Steps) -> np.ndarray:

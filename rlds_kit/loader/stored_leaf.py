@@ -58,12 +58,8 @@ class StoredLeaf:
         """Adds what was found of some blocks; arguments and result as those of `CachedLeaf.learn`."""
         del file  # rows are read when they are requested
         self._numbers[:, part] = numbers.T
-        status, number, codec, length = (
-            numbers[:, each] for each in (located.STATUS, located.FILTER, located.CODEC, located.LENGTH)
-        )
-        rows = numbers[:, located.END_ROW] - numbers[:, located.FIRST_ROW]
-        is_plain = (codec == pb.STORED) & (number == pb.IDENTITY) & (length == rows * self.wanted.row_bytes)
-        kind = np.where(is_plain, _PLAIN, _CODED)
+        status, number = numbers[:, located.STATUS], numbers[:, located.FILTER]
+        kind = np.where(located.are_plain(numbers, self.wanted.row_bytes), _PLAIN, _CODED)
         kind[status == located.ABSENT] = _ABSENT
         self._kind[part] = kind
         is_sound: np.ndarray = (status != located.OTHER) & (number >= 0) & (number < len(_IS_COMPACT))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.loader.block_columns import Target, read_blocks, rows_of, set_ranges
+from rlds_kit.loader.block_columns import Target, located_in, read_blocks, set_ranges
 from rlds_kit.loader.block_map import BlockMap, block_map
 from rlds_kit.loader.layout import read_leaf
 from rlds_kit.loader.pool import cast, require_leaf
@@ -109,7 +109,7 @@ def _read_leaf(blocks: BlockMap, target: Target, file: ShardFile, part: np.ndarr
     """Reads the columns of a leaf; returns `[blocks]` bool, which of them were read or are absent."""
     is_sound = read_blocks(blocks, target, file, part, numbers)
     read = np.flatnonzero(is_sound & (numbers[:, located.STATUS] == located.FOUND))
-    starts, stops = rows_of(blocks, part[read], numbers[read])
+    starts, stops = located_in(blocks, target, part[read], numbers[read]).places
     is_sound[read[are_taken(target.defined, starts, stops)]] = False  # two columns have the same row
     set_ranges(target.defined, starts, stops)
     return is_sound

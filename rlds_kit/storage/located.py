@@ -87,6 +87,14 @@ class Wanted:
         )
 
 
+def are_plain(numbers: np.ndarray, row_bytes: int) -> np.ndarray:
+    """`[n]` bool, which columns that were found have rows as they are, from their `[n, NUMBERS]`."""
+    rows = numbers[:, END_ROW] - numbers[:, FIRST_ROW]
+    found: np.ndarray = (numbers[:, CODEC] == pb.STORED) & (numbers[:, FILTER] == pb.IDENTITY)
+    found &= numbers[:, LENGTH] == rows * row_bytes
+    return found
+
+
 def locate(file: ShardFile, places: np.ndarray, wanted: Sequence[Wanted], subtrees: Sequence[str] = ()) -> np.ndarray:
     """Finds columns.
 

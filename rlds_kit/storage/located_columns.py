@@ -5,7 +5,6 @@ from typing import Final
 
 import numpy as np
 
-from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import located
@@ -50,14 +49,17 @@ class LocatedColumns:
         return found
 
     @property
-    def is_plain(self) -> np.ndarray:
-        """`[n]` bool, whether all rows of a column are wanted, and are stored as they are."""
-        numbers = self.numbers
-        first, end = numbers[:, located.FIRST_ROW], numbers[:, located.END_ROW]
-        is_plain: np.ndarray = (numbers[:, located.FILTER] == pb.IDENTITY) & (numbers[:, located.CODEC] == pb.STORED)
-        is_plain &= numbers[:, located.LENGTH] == (end - first) * self.wanted.row_bytes
-        is_plain &= (first >= self.low) & (end <= self.high)
-        return is_plain
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """`[n]` and `[n]` int64: the place of the first wanted row of each column, and the one after its last."""
+        return self.base + self.first, self.base + self.end
+
+    @property
+    def are_plain(self) -> np.ndarray:
+        """`[n]` bool, of which columns all rows are wanted, and stored as they are."""
+        are_plain = located.are_plain(self.numbers, self.wanted.row_bytes)
+        first, end = self.numbers[:, located.FIRST_ROW], self.numbers[:, located.END_ROW]
+        are_plain &= (first >= self.low) & (end <= self.high)
+        return are_plain
 
     def take(self, chosen: np.ndarray) -> "LocatedColumns":
         """Some of them."""
@@ -95,16 +97,16 @@ def read_columns(file: ShardFile, found: LocatedColumns, out: Rows, *, in_place:
     Returns:
       `[n]` bool, which of them were read; the reader of the episode raises the error of another one.
     """
-    is_plain = found.is_plain
-    is_sound = np.ones(len(is_plain), np.bool_)
-    chosen = np.flatnonzero(is_plain)
+    are_plain = found.are_plain
+    is_sound = np.ones(len(are_plain), np.bool_)
+    chosen = np.flatnonzero(are_plain)
     plain = found.take(chosen)
-    to = (plain.base + plain.numbers[:, located.FIRST_ROW]) * found.wanted.row_bytes
-    requests = requests_of(plain.position, plain.numbers, to)
+    starts, _ = plain.places
+    requests = requests_of(plain.position, plain.numbers, starts * found.wanted.row_bytes)
     while (done := located.read(file, requests, out.reshape(-1), is_checked=True)) < len(requests):
         is_sound[chosen[done]] = False
         requests, chosen = requests[done + 1 :], chosen[done + 1 :]
-    coded = np.flatnonzero(~is_plain)
+    coded = np.flatnonzero(~are_plain)
     groups = np.cumsum(found.numbers[coded, located.LENGTH]) // GROUP_BYTES
     for group in np.split(coded, np.flatnonzero(np.diff(groups)) + 1):
         is_sound[group] = _decode(file, found.take(group), out, in_place=in_place)
@@ -119,12 +121,13 @@ def _decode(file: ShardFile, found: LocatedColumns, out: Rows, *, in_place: bool
     requests = requests_of(found.position, found.numbers, ends - sizes)
     read = located.read(file, requests, payloads, is_checked=True)  # what follows is left to the reader of the episode
     view, begin = payloads.data, 0
-    bounds = zip(found.base.tolist(), found.first.tolist(), found.end.tolist(), ends.tolist(), strict=True)
-    for at, (base, first, last, end) in enumerate(bounds):
+    starts, stops = found.places
+    bounds = zip(starts.tolist(), stops.tolist(), found.first.tolist(), ends.tolist(), strict=True)
+    for at, (start, stop, first, end) in enumerate(bounds):
         if at == read:
             break
         layout, payload, begin = found.wanted.layout(found.numbers[at]), view[begin:end], end
-        rows = out[base + first : base + last] if first < last else out[:0]
+        rows = out[start:stop] if start < stop else out[:0]
         try:
             if len(rows):
                 decoded = rows if in_place else np.empty_like(rows)

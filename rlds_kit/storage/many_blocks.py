@@ -85,7 +85,8 @@ def _read(file: ShardFile, found: LocatedColumns, column: ColumnLayout, stack: S
     if memory is None or (found.first[1:] < found.end[:-1]).any():  # the same row twice, which no recorder writes
         return np.zeros(len(found.position), np.bool_)
     is_sound = read_columns(file, found, memory)
-    stack.filled(found.first[is_sound], found.end[is_sound])
+    starts, stops = found.places
+    stack.filled(starts[is_sound], stops[is_sound])
     return is_sound
 
 

@@ -137,11 +137,11 @@ class Stack:
         """
         return self._memory(self._dense) if self._fits(key, shape) and self._dense is not None else None
 
-    def filled(self, begins: np.ndarray, ends: np.ndarray) -> None:
-        """Notes that rows `[begins[i], ends[i])` of the episode were decoded; they must be rows of this stack."""
-        for begin, end in zip((begins - self.begin).tolist(), (ends - self.begin).tolist(), strict=True):
-            self._present[begin:end] = True
-            self._after = max(self._after, end)
+    def filled(self, starts: np.ndarray, stops: np.ndarray) -> None:
+        """Notes that rows `[starts[i], stops[i])` of the memory were decoded."""
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+            self._present[start:stop] = True
+            self._after = max(self._after, stop)
 
     def _memory(self, values: np.ndarray) -> Rows:
         if self._rows is None:

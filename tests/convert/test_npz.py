@@ -141,8 +141,8 @@ def test_headers_of_no_array(tmp_path: Path, dtype: str, shape: str, size: int) 
     header = f"{{'descr': {dtype}, 'fortran_order': False, 'shape': {shape}}}".encode()
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("goal.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(size))
-    with pytest.raises(FormatError, match=r"is no array|expected an NPZ file"):
-        flat(open_npz(tmp_path / "a.npz"))["goal"][()]
+    with pytest.raises(FormatError, match="is no array"):
+        open_npz(tmp_path / "a.npz")
 
 
 def test_many_arrays(tmp_path: Path) -> None:

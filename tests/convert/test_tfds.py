@@ -448,6 +448,17 @@ def test_any_episodes_are_read_without_those_before_them(tmp_path: Path, file_fo
         assert [content_of(each) for each in reader.read(begin, end)] == whole[begin:end]
 
 
+def test_episodes_are_weighed_by_their_steps(tmp_path: Path) -> None:
+    """Not by the size of their records, which says little of the time where frames are compressed."""
+    made = [filled(steps_of(length)) | {"text": "x" * size} for length, size in ((2, 0), (6, 0), (2, 5_000))]
+    path = write(tmp_path, transitions_features(text=F.Text()), {"train": made})
+    reader = formats.recognised(path).open(path)
+    assert isinstance(reader, PartReader)
+    one, three, other = reader.weigh(lambda _: None)
+    assert one == other
+    assert abs(three - 3 * one) <= 3  # they are rounded
+
+
 def test_converted_as_any_other_format(tmp_path: Path) -> None:
     """Several workers give the same result as `rlds_kit.open` with one; losses at the source are reported."""
     features = transitions_features(weight=F.Scalar(np.float64))

@@ -134,6 +134,20 @@ def test_forged_headers_are_read_as_in_python(data: st.DataObject, tmp_path_fact
     assert mine.offset == column_read.offset + layout.payload_base
 
 
+def test_a_header_that_claims_too_much_is_not_found(tmp_path: Path) -> None:
+    """Compressed bytes are not more than those before: else two gigabytes would be allocated for each such block."""
+    places = np.zeros(1, located.PLACE)
+    places["position"], places["end_row"], places["episode_id"] = 64, 5, b"e" * 16
+    for length, status in ((50, located.FOUND), (1 << 20, located.OTHER), (1 << 31, located.OTHER)):
+        header = pb.BlockHeader(episode_id=b"e" * 16, first_row=0, end_row=5)
+        header.columns.add(
+            path="x", kind=pb.ARRAY, dtype="float32", count=5, codec=pb.ZSTD, length=length, decoded_length=20
+        )
+        file = _shard(tmp_path, header.SerializeToString())
+        ((found,),) = located.locate(file, places, [Wanted("x", np.dtype(np.float32), ())])
+        assert found[located.STATUS] == status
+
+
 def test_parts_are_copied_around_the_headers_of_the_container() -> None:
     """Those interrupt a chunk every 64 KiB; a part that ends beyond the file, or beyond the memory, is not copied."""
     with recorded(plain(300, observation="large image")) as dataset:

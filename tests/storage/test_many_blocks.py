@@ -147,6 +147,18 @@ def test_only_columns_like_those_of_the_first_block(
     assert left(path, fields([name]), monkeypatch) == blocks
 
 
+def test_large_blocks_after_a_small_one_are_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stored bytes of all blocks would be in memory together."""
+    with EpisodeWriter(tmp_path / "data", policy=FlushPolicy(block_rows=BLOCK), record_time=False) as writer:
+        episode = writer.episode()
+        episode.start(np.zeros((200, 300), np.uint8))
+        writer.flush()
+        for row in range(1, ROWS):
+            episode.step(0, 0.0, np.full((200, 300), row, np.uint8))
+        episode.end(rlds_kit.EpisodeEnd.TRUNCATED)
+    assert left(tmp_path / "data", fields(["observation"]), monkeypatch) == list(range(1, 12))  # the last one is small, too
+
+
 @pytest.fixture
 def damaged(path: Path, tmp_path: Path) -> Path:
     """A copy in which a byte of the column of rewards of block 7 was changed."""
