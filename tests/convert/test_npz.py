@@ -84,8 +84,16 @@ def test_headers_are_not_parsed_by_threads(path: Path, monkeypatch: pytest.Monke
     assert threads == [threading.main_thread()] * len(ARRAYS)
 
 
-def test_rows_are_returned_before_the_rest_is_decompressed(tmp_path: Path) -> None:
+def test_rows_are_returned_before_the_rest_is_decompressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first rows of a large array are there, and its last ones raise an error, as their checksum is wrong."""
+    go_on, notify = threading.Event(), npz._Member.notify
+
+    def held(member: Any, more: int, error: Exception | None = None) -> None:
+        notify(member, more, error)
+        if member.info.filename == "observations.npy" and more:
+            assert go_on.wait(60)
+
+    monkeypatch.setattr(npz._Member, "notify", held)
     path, rows = tmp_path / "a.npz", np.arange(1_000_000).reshape(-1, 4)
     ends = np.arange(len(rows)) % 100 == 99
     np.savez(path, observations=rows, turned=np.asfortranarray(rows), actions=rows[:, 0], terminals=ends)
@@ -95,6 +103,7 @@ def test_rows_are_returned_before_the_rest_is_decompressed(tmp_path: Path) -> No
     path.write_bytes(data)
     members = flat(open_npz(path))
     assert members["observations"][:1000].tolist() == rows[:1000].tolist()
+    go_on.set()
     for key in (slice(len(rows) - 1, None), slice(None, None, -1), -1, ()):
         with pytest.raises(FormatError, match="CRC"):
             members["observations"][key]

@@ -156,7 +156,8 @@ def test_large_blocks_after_a_small_one_are_read_one_by_one(tmp_path: Path, monk
         for row in range(1, ROWS):
             episode.step(0, 0.0, np.full((200, 300), row, np.uint8))
         episode.end(rlds_kit.EpisodeEnd.TRUNCATED)
-    assert left(tmp_path / "data", fields(["observation"]), monkeypatch) == list(range(1, 12))  # the last one is small, too
+    large = range(1, 12)  # the last one is small, too
+    assert left(tmp_path / "data", fields(["observation"]), monkeypatch) == list(large)
 
 
 @pytest.fixture
