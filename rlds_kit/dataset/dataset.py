@@ -289,7 +289,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
             spec=specs.Dict({**spec.fields, **fields.fields}),
             fields=(*fields.fields, *FLAGS),
             amended=None if self._amended is None else self._amended.among(chosen.entries.ids()),
-            metadata=self._metadata_of([chosen.names[shard] for shard in np.unique(chosen.entries.tables_of())]),
+            metadata=self._metadata_of([chosen.names[shard] for shard in chosen.entries.used_tables()]),
         )
 
     def _metadata_of(self, names: Sequence[str]) -> specs.Spec | None:

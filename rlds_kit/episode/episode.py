@@ -240,6 +240,48 @@ class Episode:
             return self._slice(key)
         return self.steps[key]
 
+    def arrays(self, *names: str) -> dict[str, Any]:
+        """Stacks several fields as `episode[name]` does, in less time: each block is read once.
+
+        Args:
+          *names: of fields; default: all that some of these steps have.
+
+        Returns:
+          A nest of arrays `[length, ...]` for each name.
+
+        Raises:
+          KeyError: no step has a field that is named, or it was not selected.
+          SpecError: values of a declared field do not match the declaration, and no array can represent all of them
+            exactly.
+          DamagedError: the requested data are damaged.
+
+        >>> batch = episode[100:200].arrays("observation", "action")  # doctest: +SKIP
+        >>> batch["action"].shape  # doctest: +SKIP
+        (100, 6)
+        """
+        chosen = names or self.fields
+        for name in chosen:
+            self._require_selected(name)
+        paths = {name: self._path(name) for name in chosen if name not in FLAGS}
+        # A part of another of these fields is read by itself, so that no two arrays have the same memory.
+        apart = {name for name, path in paths.items() if any(_is_below(path, other) for other in paths.values())}
+        found = self._read(
+            [part for name, path in paths.items() if name not in apart for part in self._selected_below(path)]
+        )
+        arrays = dict[str, Any]()
+        for name in chosen:
+            if name in FLAGS or name in apart:
+                arrays[name] = self[name]
+                continue
+            path = paths[name]
+            below = {each: stack for each, stack in found.items() if each == path or _is_below(each, path)}
+            stacked, present = self._field(path, below)
+            if not self._is_absent(path, present):
+                arrays[name] = stacked
+            elif names:
+                raise self._no_field(name)
+        return arrays
+
     @property
     def steps(self) -> "Steps":
         """The steps, one by one."""
@@ -280,18 +322,30 @@ class Episode:
         self._require_selected(name)
         if name in FLAGS:
             return self._flag(name), np.ones(self.length, np.bool_)
-        begin, end = self._rows.start, self._rows.stop
         path = self._path(name)
-        spec = spec_at(self._declared, path)
-        leaves_found = self._reader().stacks(begin, end, fields(self._selected_below(path))) if self._rows else {}
+        stacked, present = self._field(path, self._read(self._selected_below(path)))
+        if self._is_absent(path, present):
+            raise self._no_field(name)
+        return stacked, present
+
+    def _read(self, paths: Sequence[str]) -> dict[str, restore.Stack]:
+        """The leaves at or below some paths, by their paths."""
+        return self._reader().stacks(self._rows.start, self._rows.stop, fields(paths)) if self._rows else {}
+
+    def _field(self, path: str, found: Mapping[str, restore.Stack]) -> tuple[Any, np.ndarray]:
+        """The field of a path, stacked from its leaves, and which steps have a value."""
         try:
-            stacked, present = stack_field(path, leaves_found, spec, begin, end)
+            return stack_field(path, found, spec_at(self._declared, path), self._rows.start, self._rows.stop)
         except SpecError as error:
             raise SpecError(f"episode {self.id}: {error}") from error
-        if spec is None and not present.any() and self._rows:
-            others = ", ".join(each for each in self.fields if each != name)
-            raise KeyError(f"none of these steps has the field {name!r}; others are {others}")
-        return stacked, present
+
+    def _is_absent(self, path: str, present: np.ndarray) -> bool:
+        """Whether a path is that of no field of these steps: an undeclared one of which no step has a value."""
+        return bool(self._rows) and not present.any() and spec_at(self._declared, path) is None
+
+    def _no_field(self, name: str) -> KeyError:
+        others = ", ".join(each for each in self.fields if each != name)
+        return KeyError(f"none of these steps has the field {name!r}; others are {others}")
 
     def _path(self, name: str) -> str:
         """The path of a field. A name with a slash is a path into a nest, unless a field has this name."""
@@ -326,6 +380,10 @@ class Episode:
 
     def _wanted(self) -> Wanted:
         return everything if self._selected is None else fields(self._path(name) for name in self._selected)
+
+
+def _is_below(path: str, other: str) -> bool:
+    return path.startswith(f"{other}/")
 
 
 class Steps(Sequence[Step]):

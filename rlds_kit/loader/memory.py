@@ -1,109 +1,14 @@
-"""An allocator for large arrays that reuses memory when arrays are released.
+"""Memory for large arrays that are returned to callers, and how much of it is in use."""
 
-The operating system clears each new page, which costs as much as copying a frame into it. How this differs from
-`storage/array_pool.py`: docs/decisions/0038-two-pools-of-memory.md.
-"""
-
-import contextlib
 import math
-import mmap
-import weakref
 from typing import Any, Final
 
 import numpy as np
 
-FREE_BYTES: Final = 512 << 20
-"""Maximum bytes of unused memory that is cached for reuse."""
-LARGEST: Final = 4
-"""Reused memory may be this many times larger than the request."""
-
-
-class ReusableMemory:
-    """Memory for large arrays. Safe to use from several threads, and where the process forks.
-
-    Args:
-      limit: maximum unused bytes. Threads that release memory at the same time may exceed it until the next release.
-    """
-
-    def __init__(self, limit: int = FREE_BYTES) -> None:
-        self._limit = limit
-        self._free: dict[int, list[mmap.mmap]] = {}  # free memory by size; the most recently released size is last
-        self._lent: dict[int, int] = {}  # requested bytes, by a unique key
-        self._spare: dict[int, int] = {}  # surplus bytes of memory that is larger than requested
-
-    def array(self, size: int) -> np.ndarray:
-        """Uninitialized memory, `[size]` uint8; it is released when there are no more views of it."""
-        # Rounded sizes, at most an eighth too large, so that released memory fits other requests.
-        step = 1 << max(0, size.bit_length() - 4)
-        needed = -(-size // step) * step
-        memory = self._take(needed)
-        array = np.frombuffer(memory, np.uint8, size)
-        self._lent[id(memory)] = needed
-        if len(memory) > needed:
-            self._spare[id(memory)] = len(memory) - needed
-        weakref.finalize(array, self._give, memory).atexit = False
-        return array
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """An uninitialized array; a small one is allocated by NumPy."""
-        size = math.prod(shape) * dtype.itemsize
-        return np.empty(shape, dtype) if size < LARGE_BYTES else self.array(size).view(dtype).reshape(shape)
-
-    @property
-    def lent_bytes(self) -> int:
-        """Requested bytes that are in use."""
-        return sum([*self._lent.values()])
-
-    @property
-    def spare_bytes(self) -> int:
-        """Unused bytes in memory that is larger than requested."""
-        return sum([*self._spare.values()])
-
-    @property
-    def free_bytes(self) -> int:
-        """Memory that is not in use."""
-        return sum(size * len(memories) for size, memories in self._free.copy().items())
-
-    def _take(self, needed: int) -> mmap.mmap:
-        """The smallest that fits: episodes differ in length, and so do their arrays."""
-        fitting = (size for size in sorted(self._free) if needed <= size <= needed * LARGEST)
-        for size in fitting:
-            with contextlib.suppress(KeyError, IndexError):
-                return self._free[size].pop()  # no lock, because a fork may copy it while it is locked
-        return _fresh(needed)
-
-    def _give(self, memory: mmap.mmap) -> None:
-        """Takes memory back, in place of sizes that were not given back lately."""
-        del self._lent[id(memory)]
-        self._spare.pop(id(memory), None)
-        mine = self._free.pop(len(memory), [])
-        mine.append(memory)
-        self._free[len(memory)] = mine
-        over = self.free_bytes + self.spare_bytes - self._limit
-        for size in [*self._free]:
-            if over <= 0:
-                break
-            memories = self._free.get(size, [])
-            count = min(len(memories), -(-over // size))
-            del memories[:count]
-            over -= count * size
-
-
-def _fresh(size: int) -> mmap.mmap:
-    """New memory from the operating system, aligned to pages."""
-    if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
-        return mmap.mmap(-1, size)
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # shared, a fork would write into it
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):  # a kernel may be built without
-            memory.madvise(mmap.MADV_HUGEPAGE)
-    return memory
-
+from rlds_kit.storage.reusable_memory import LARGE_BYTES, ReusableMemory
 
 ALIGNMENT: Final = 64
 """Bytes of a cache line, and of the widest vector registers."""
-LARGE_BYTES: Final = 1 << 16
-"""Smaller arrays are allocated by NumPy; larger ones are in reused memory."""
 LENT_BYTES: Final = 256 << 20
 """Limit of the memory in use below which views of arrays may be returned instead of copies. Threads check before they
 allocate, so the limit may be slightly exceeded.

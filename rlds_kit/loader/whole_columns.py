@@ -1,9 +1,9 @@
 """Reads whole columns of all episodes into arrays, decoded in parallel and directly into place."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -39,20 +39,31 @@ def read_columns(source: Source, targets: Sequence[Target], threads: int) -> Non
     """
     for target in targets:
         target.defined[:] = False
+    workers = min(threads, sum(each.values.nbytes for each in targets) // _THREAD_BYTES)
+    if workers <= 1:
+        _read(source, targets, map)
+        return
+    with ThreadPoolExecutor(workers, "rlds_kit-arrays") as executor:
+        _read(source, targets, executor.map)
+
+
+Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""Calls a function with each of some arguments, perhaps in threads; returns the results in order."""
+
+
+def _read(source: Source, targets: Sequence[Target], run: Run) -> None:
     quick = [each for each in targets if each.wanted.is_findable and not each.leaf.is_cast]
     found = block_map(source) if quick else None
-    workers = max(1, min(threads, sum(each.values.nbytes for each in targets) // _THREAD_BYTES))
-    with ThreadPoolExecutor(workers, "rlds_kit-arrays") as executor:
-        rest = _read_found(found, quick, executor) if found is not None else _all(source, quick)
-        others = [each for each in targets if each not in quick]
-        if others:
-            rest = {episode: [*rest.get(episode, ()), *others] for episode in range(len(source.entries))}
-        _fetch(source, rest)
-        list(executor.map(lambda item: _read_episode(source, *item), rest.items()))
-        list(executor.map(_clear_undefined, targets))
+    rest = _read_found(found, quick, run) if found is not None else _all(source, quick)
+    others = [each for each in targets if each not in quick]
+    if others:
+        rest = {episode: [*rest.get(episode, ()), *others] for episode in range(len(source.entries))}
+    _fetch(source, rest)
+    list(run(lambda item: _read_episode(source, *item), rest.items()))
+    list(run(_clear_undefined, targets))
 
 
-Rest = Mapping[int, Sequence[Target]]
+Rest: TypeAlias = Mapping[int, Sequence[Target]]
 """The leaves that `EpisodeReader` must read, by episode."""
 
 
@@ -67,7 +78,7 @@ def _fetch(source: Source, rest: Rest) -> None:
         fetch_ahead(((source.reader(each), 0, int(source.lengths[each])) for each in rest), wanted)
 
 
-def _read_found(blocks: BlockMap, targets: Sequence[Target], executor: ThreadPoolExecutor) -> Rest:
+def _read_found(blocks: BlockMap, targets: Sequence[Target], run: Run) -> Rest:
     """Reads what can be read with one call for many blocks; returns the rest."""
     row_bytes = sum(each.wanted.row_bytes for each in targets)
     sizes = np.cumsum(blocks.row_counts()) * row_bytes
@@ -76,7 +87,7 @@ def _read_found(blocks: BlockMap, targets: Sequence[Target], executor: ThreadPoo
         is_found[part] = True
         cuts = np.flatnonzero((np.diff(sizes[part] // _TASK_BYTES) > 0) | (np.diff(part // _TASK_BLOCKS) > 0)) + 1
         tasks += [(file, each) for each in np.split(part, cuts)]
-    results = executor.map(lambda task: _read_blocks(blocks, targets, *task), tasks)
+    results = run(lambda task: _read_blocks(blocks, targets, *task), tasks)
     found: dict[int, dict[int, Target]] = {}
     for wrong in results:
         for number, episodes in enumerate(wrong):

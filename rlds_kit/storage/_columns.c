@@ -92,17 +92,10 @@ static int is_text(const Message *bytes, const char *text, Py_ssize_t size) {
 #define MOST_RANK 8
 #define MOST_WANTED 64
 
-/* A path at or below which all columns must be those of leaves that are given. */
-typedef struct {
-  const char *path;
-  Py_ssize_t path_size;
-} Subtree;
-
 /* A leaf whose columns are wanted. */
 typedef struct {
   const char *path, *dtype;
   Py_ssize_t path_size, dtype_size, row_bytes;
-  int kind; /* -1: any kind of numbers */
   Py_ssize_t rank;
   uint64_t shape[MOST_RANK];
 } Wanted;
@@ -166,7 +159,6 @@ static int has_dtype(const Stored *column, const Wanted *leaf) {
 }
 
 static int is_as_wanted(const Stored *column, const Wanted *leaf) {
-  if (leaf->kind >= 0 && column->kind != (uint64_t)leaf->kind) return 0;
   if (column->is_partial || column->is_ragged || column->rank != (uint64_t)leaf->rank) return 0;
   if (column->dimensions != (uint64_t)leaf->rank || !has_dtype(column, leaf)) return 0;
   for (Py_ssize_t i = 0; i < leaf->rank; ++i)
@@ -179,11 +171,10 @@ static int is_as_wanted(const Stored *column, const Wanted *leaf) {
   return column->length <= column->decoded + FIRST_BYTES && column->offset <= MOST_ROWS;
 }
 
-/* Every path is below the empty one. */
-static int is_at_or_below(const Message *path, const char *other, Py_ssize_t other_size) {
+static int is_at_or_below(const Message *path, const Wanted *leaf) {
   Py_ssize_t size = path->end - path->at;
-  if (size < other_size || memcmp(path->at, other, (size_t)other_size) != 0) return 0;
-  return !other_size || size == other_size || path->at[other_size] == '/';
+  if (size < leaf->path_size || memcmp(path->at, leaf->path, (size_t)leaf->path_size) != 0) return 0;
+  return size == leaf->path_size || path->at[leaf->path_size] == '/';
 }
 
 typedef struct {
@@ -191,17 +182,9 @@ typedef struct {
   uint8_t episode[16];
 } Place;
 
-/* What is wanted of every block. */
-typedef struct {
-  Wanted wanted[MOST_WANTED];
-  Subtree subtrees[MOST_WANTED];
-  Py_ssize_t leaves, subtree_count;
-} Question;
-
 /* Sets the numbers of the leaves of one block; returns 0 if its header must be read in Python. */
-static int find(const Message *header, uint64_t base, const Place *place, const Question *question, int64_t *table) {
-  const Wanted *wanted = question->wanted;
-  Py_ssize_t leaves = question->leaves;
+static int find(const Message *header, uint64_t base, const Place *place, const Wanted *wanted, Py_ssize_t leaves,
+                int64_t *table) {
   Message from = *header;
   uint64_t first_row = 0, end_row = 0;
   int has_id = 0;
@@ -214,13 +197,10 @@ static int find(const Message *header, uint64_t base, const Place *place, const 
     if (field.number != 4) continue;
     Stored column;
     if (!read_column(field.bytes, &column)) return 0;
-    int is_known = 0; /* whether its path is that of a leaf: some leaves are given only for this */
     for (Py_ssize_t i = 0; i < leaves; ++i) {
-      if (!is_at_or_below(&column.path, wanted[i].path, wanted[i].path_size)) continue;
+      if (!is_at_or_below(&column.path, wanted + i)) continue;
       int64_t *numbers = table + i * NUMBERS;
-      int is_same = column.path.end - column.path.at == wanted[i].path_size;
-      is_known |= is_same;
-      if (!is_same || numbers[STATUS] != ABSENT ||
+      if (column.path.end - column.path.at != wanted[i].path_size || numbers[STATUS] != ABSENT ||
           !is_as_wanted(&column, wanted + i)) {
         numbers[STATUS] = OTHER;
         continue;
@@ -231,8 +211,6 @@ static int find(const Message *header, uint64_t base, const Place *place, const 
       numbers[FILTER] = (int64_t)column.filter, numbers[CODEC] = (int64_t)column.codec;
       numbers[FIRST_ROW] = (int64_t)column.first_row, numbers[END_ROW] = (int64_t)(column.first_row + column.count);
     }
-    for (Py_ssize_t i = 0; i < question->subtree_count && !is_known; ++i)
-      if (is_at_or_below(&column.path, question->subtrees[i].path, question->subtrees[i].path_size)) return 0;
   }
   if (!has_id || first_row != (uint64_t)place->first_row || end_row != (uint64_t)place->end_row) return 0;
   for (Py_ssize_t i = 0; i < leaves; ++i) { /* the action of a step is written with the observation after it */
@@ -244,7 +222,7 @@ static int find(const Message *header, uint64_t base, const Place *place, const 
 }
 
 /* Finds the header of a block, and compares its checksum. */
-static int locate_block(int file, const Place *place, const Question *question, int64_t *table) {
+static int locate_block(int file, const Place *place, const Wanted *wanted, Py_ssize_t leaves, int64_t *table) {
   uint8_t bytes[CHUNK_HEADER + FIRST_BYTES];
   uint64_t begin = (uint64_t)place->position, size = FIRST_BYTES, number;
   if (place->position < 0) return 0;
@@ -268,58 +246,46 @@ static int locate_block(int file, const Place *place, const Question *question, 
   uint64_t checksum;
   memcpy(&checksum, header.end + 1, 8);
   if (checksum != xxh3(header.at, number)) return 0;
-  return find(&header, (uint64_t)(header.end + 9 - bytes), place, question, table);
+  return find(&header, (uint64_t)(header.end + 9 - bytes), place, wanted, leaves, table);
 }
 
-static int is_few(Py_ssize_t count) {
-  if (count >= 0 && count <= MOST_WANTED) return 1;
-  PyErr_Format(PyExc_ValueError, "expected a tuple of at most %d", MOST_WANTED);
-  return 0;
-}
-
-static int parse_leaf(PyObject *given, Wanted *leaf) {
-  PyObject *shape;
-  if (!PyArg_ParseTuple(given, "y#y#niO!", &leaf->path, &leaf->path_size, &leaf->dtype, &leaf->dtype_size,
-                        &leaf->row_bytes, &leaf->kind, &PyTuple_Type, &shape))
-    return 0;
-  leaf->rank = PyTuple_Size(shape);
-  if (leaf->rank > MOST_RANK || leaf->row_bytes <= 0) {
-    PyErr_Format(PyExc_ValueError, "expected values of at most %d dimensions and at least one byte", MOST_RANK);
+static int parse_wanted(PyObject *given, Wanted *wanted, Py_ssize_t *count) {
+  *count = PyTuple_Size(given);
+  if (*count < 0 || *count > MOST_WANTED) {
+    PyErr_Format(PyExc_ValueError, "expected a tuple of at most %d leaves", MOST_WANTED);
     return 0;
   }
-  for (Py_ssize_t k = 0; k < leaf->rank; ++k) {
-    leaf->shape[k] = PyLong_AsUnsignedLongLong(PyTuple_GetItem(shape, k));
-    if (PyErr_Occurred()) return 0;
+  for (Py_ssize_t i = 0; i < *count; ++i) {
+    PyObject *shape;
+    Wanted *leaf = wanted + i;
+    if (!PyArg_ParseTuple(PyTuple_GetItem(given, i), "y#y#nO!", &leaf->path, &leaf->path_size, &leaf->dtype,
+                          &leaf->dtype_size, &leaf->row_bytes, &PyTuple_Type, &shape))
+      return 0;
+    leaf->rank = PyTuple_Size(shape);
+    if (leaf->rank > MOST_RANK || leaf->row_bytes <= 0) {
+      PyErr_Format(PyExc_ValueError, "expected values of at most %d dimensions and at least one byte", MOST_RANK);
+      return 0;
+    }
+    for (Py_ssize_t k = 0; k < leaf->rank; ++k) {
+      leaf->shape[k] = PyLong_AsUnsignedLongLong(PyTuple_GetItem(shape, k));
+      if (PyErr_Occurred()) return 0;
+    }
   }
   return 1;
 }
 
-static int parse_question(PyObject *leaves, PyObject *subtrees, Question *question) {
-  question->leaves = PyTuple_Size(leaves), question->subtree_count = PyTuple_Size(subtrees);
-  if (!is_few(question->leaves) || !is_few(question->subtree_count)) return 0;
-  for (Py_ssize_t i = 0; i < question->leaves; ++i)
-    if (!parse_leaf(PyTuple_GetItem(leaves, i), question->wanted + i)) return 0;
-  for (Py_ssize_t i = 0; i < question->subtree_count; ++i) {
-    char *path;
-    if (PyBytes_AsStringAndSize(PyTuple_GetItem(subtrees, i), &path, &question->subtrees[i].path_size)) return 0;
-    question->subtrees[i].path = path;
-  }
-  return 1;
-}
-
-/* locate(file, places, leaves, subtrees, table): the numbers of each leaf in each block; those of a block whose header must
- * be read in Python have the status OTHER. */
+/* locate(file, places, wanted, table): the numbers of each leaf in each block; those of a block whose header must be
+ * read in Python have the status OTHER. */
 static PyObject *locate(PyObject *self, PyObject *args) {
   (void)self;
   int file;
-  PyObject *leaves, *subtrees;
+  PyObject *given;
   Py_buffer places, table;
-  if (!PyArg_ParseTuple(args, "iy*O!O!w*", &file, &places, &PyTuple_Type, &leaves, &PyTuple_Type, &subtrees, &table))
-    return NULL;
-  Question question;
-  Py_ssize_t count = places.len / (Py_ssize_t)sizeof(Place);
-  int is_right = parse_question(leaves, subtrees, &question);
-  if (is_right && (places.len % (Py_ssize_t)sizeof(Place) || table.len != count * question.leaves * NUMBERS * 8)) {
+  if (!PyArg_ParseTuple(args, "iy*O!w*", &file, &places, &PyTuple_Type, &given, &table)) return NULL;
+  Wanted wanted[MOST_WANTED];
+  Py_ssize_t leaves = 0, count = places.len / (Py_ssize_t)sizeof(Place);
+  int is_right = parse_wanted(given, wanted, &leaves);
+  if (is_right && (places.len % (Py_ssize_t)sizeof(Place) || table.len != count * leaves * NUMBERS * 8)) {
     PyErr_SetString(PyExc_ValueError, "the table does not have the size of the places");
     is_right = 0;
   }
@@ -327,9 +293,9 @@ static PyObject *locate(PyObject *self, PyObject *args) {
     Py_BEGIN_ALLOW_THREADS
     memset(table.buf, 0, (size_t)table.len);
     for (Py_ssize_t i = 0; i < count; ++i) {
-      int64_t *numbers = (int64_t *)table.buf + i * question.leaves * NUMBERS;
-      if (!locate_block(file, (const Place *)places.buf + i, &question, numbers))
-        for (Py_ssize_t k = 0; k < question.leaves; ++k) numbers[k * NUMBERS] = OTHER;
+      int64_t *numbers = (int64_t *)table.buf + i * leaves * NUMBERS;
+      if (!locate_block(file, (const Place *)places.buf + i, wanted, leaves, numbers))
+        for (Py_ssize_t k = 0; k < leaves; ++k) numbers[k * NUMBERS] = OTHER;
     }
     Py_END_ALLOW_THREADS
   }

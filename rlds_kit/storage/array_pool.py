@@ -1,6 +1,6 @@
 """A pool that reuses arrays for rows: newly allocated memory costs more than copying a frame into it.
 
-Why `loader/memory.py` has another pool: docs/decisions/0038-two-pools-of-memory.md.
+Why `reusable_memory.py` has another pool: docs/decisions/0038-two-pools-of-memory.md.
 """
 
 import math

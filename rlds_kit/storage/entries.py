@@ -53,10 +53,15 @@ class Entries(Sequence[EpisodeEntry]):
         found: np.ndarray = np.searchsorted(self._ends, self.numbers, "right")
         return found
 
+    def used_tables(self) -> list[int]:
+        """The numbers of the tables that have some of the episodes, ascending."""
+        # NumPy's `unique` imports masked arrays when it is first called, which takes longer than a small read.
+        return np.flatnonzero(np.bincount(self.tables_of())).tolist()
+
     def ids(self) -> np.ndarray:
         """`[episodes]`, the id of each; 16 bytes of any value, so that they can be sorted and compared."""
         found, tables = np.empty((len(self), ID_BYTES), np.uint8), self.tables_of()
-        for table in np.unique(tables).tolist():  # not one array of all tables, of which few may be wanted
+        for table in self.used_tables():  # not one array of all tables, of which few may be wanted
             here = np.flatnonzero(tables == table)
             found[here] = self.tables[table].episode_id[self.numbers[here] - self._ends[table]]
         return found.view(np.dtype((np.void, ID_BYTES))).reshape(-1)

@@ -1,7 +1,7 @@
 """Reads rows of an episode: only the requested columns, and with verified checksums."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from rlds_kit.base import rlds_kit_pb2 as pb
@@ -18,7 +18,6 @@ from rlds_kit.storage.column_layout import ColumnLayout
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_records import end_of, start_of
 from rlds_kit.storage.leaf import elements
-from rlds_kit.storage.many_blocks import FEWEST, can_be_many, read_many
 from rlds_kit.storage.restore import Allocate, Stack, empty
 from rlds_kit.storage.rows import Rows
 from rlds_kit.storage.shard_file import ShardFile
@@ -38,26 +37,9 @@ _BYTES_AHEAD: Final = 16 << 20
 """Bytes of columns of remote files that are fetched together."""
 
 
-class Fields:
-    """Selects the columns at or below some paths.
-
-    Attributes:
-      names: the paths; all are below the empty one.
-    """
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = names
-        chosen = [elements(name) if name else [] for name in names]
-        # Every block has the same few paths.
-        self._is_wanted = functools.lru_cache(lambda path: any(elements(path)[: len(one)] == one for one in chosen))
-
-    def __call__(self, path: str) -> bool:
-        """Whether the column of this path is selected."""
-        return self._is_wanted(path)
-
-
-everything: Final = Fields(("",))
-"""Selects every column."""
+def everything(_: str) -> bool:
+    """Selects every column."""
+    return True
 
 
 def _nothing(_: str) -> bool:
@@ -73,7 +55,15 @@ def fields(names: Iterable[str]) -> Wanted:
     return _fields(tuple(names))
 
 
-_fields: Final = functools.lru_cache(Fields)
+@functools.lru_cache
+def _fields(names: tuple[str, ...]) -> Wanted:
+    chosen = [elements(name) for name in names]
+
+    @functools.lru_cache  # every block has the same few paths
+    def wanted(path: str) -> bool:
+        return any(elements(path)[: len(one)] == one for one in chosen)
+
+    return wanted
 
 
 class EpisodeReader:
@@ -148,7 +138,7 @@ class EpisodeReader:
         """The requested columns of rows `[begin, end)`, stacked for each leaf, by path.
 
         Columns that are completely inside these rows are decoded directly into the result, and not cached; so are the
-        requested rows of columns that are too large for the cache and, if many blocks are read, those of light columns.
+        requested rows of columns that are too large for the cache.
 
         Args:
           begin: first row.
@@ -162,22 +152,16 @@ class EpisodeReader:
         """
         found: dict[str, Stack] = {}
         until = end if last is None else last + 1
-
-        def stack_of(path: str) -> Stack:
-            if (stack := found.get(path)) is None:
-                stack = found[path] = Stack(begin, end, allocate)
-            return stack
-
-        numbers = self._numbers(begin, until)
-        is_left = self._read_many(numbers, wanted, range(begin, until), stack_of)
-        for number in self._near([each for each in numbers if each in is_left], wanted):
+        for number in self._near(self._numbers(begin, until), wanted):
             block, position = self._layout(number), int(self._entry.blocks[number])
             cached = self._cache.columns(position)
             fresh: list[tuple[ColumnLayout, Stack, tuple[Rows, int] | None]] = []
-            for column in block.columns(is_left[number]):
+            for column in block.columns(wanted):
                 if column.first_row >= until or column.end_row <= begin:
                     continue  # a block also has the action of the step before it
-                stack = stack_of(column.key.path)
+                path = column.key.path
+                if (stack := found.get(path)) is None:
+                    stack = found[path] = Stack(begin, end, allocate)
                 if column.offset in cached:
                     stack.add(cached[column.offset])
                 else:
@@ -187,22 +171,6 @@ class EpisodeReader:
             if fresh:
                 self._stack(position, block, fresh)
         return found
-
-    def _read_many(
-        self, numbers: range, wanted: Wanted, rows: range, stack_of: Callable[[str], Stack]
-    ) -> Mapping[int, Wanted]:
-        """Reads columns that all blocks have; returns what is left to read, by number of the block."""
-        if len(numbers) < FEWEST or not isinstance(wanted, Fields) or self._file.remote is not None:
-            return dict.fromkeys(numbers, wanted)
-        columns = self._layout(numbers[0]).columns(wanted)
-        for column in columns:
-            if column.first_row < rows.stop and column.end_row > rows.start:
-                stack_of(column.path)  # in the order of the block
-        others = {column.path for column in columns if not can_be_many(column)}
-        left = dict.fromkeys(numbers, others.__contains__) if others else {}
-        return left | dict.fromkeys(
-            read_many(self._file, self._entry, numbers, columns, wanted.names, rows, stack_of), wanted
-        )
 
     def _stack(
         self,
@@ -280,11 +248,11 @@ class EpisodeReader:
             Range(blocks.physical(position, first), blocks.physical(position, last - 1) + 1) for first, last in places
         ]
 
-    def _near(self, numbers: Sequence[int], wanted: Wanted) -> Iterable[int]:
+    def _near(self, numbers: range, wanted: Wanted) -> Iterable[int]:
         """Yields blocks; for remote files, fetches the requested ranges first, many concurrently."""
         return numbers if self._file.remote is None else self._fetched(self._file.remote, numbers, wanted)
 
-    def _fetched(self, remote: RemoteFile, numbers: Sequence[int], wanted: Wanted) -> Iterator[int]:
+    def _fetched(self, remote: RemoteFile, numbers: range, wanted: Wanted) -> Iterator[int]:
         for first in range(0, len(numbers), _BLOCKS_AHEAD):
             group, ranges, size = list[int](), list[Range](), 0
             remote.fetch(self._header_ranges(numbers[first : first + _BLOCKS_AHEAD]))

@@ -40,13 +40,11 @@ class Wanted:
       path: of the leaf.
       dtype: of the values.
       shape: of a value.
-      kind: a number of `Kind`; None: any kind of numbers.
     """
 
     path: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    kind: int | None = None
 
     @property
     def row_bytes(self) -> int:
@@ -58,12 +56,6 @@ class Wanted:
         """Whether columns of such values can be found."""
         is_number = self.dtype.kind in "biufc" and self.dtype.isnative
         return native is not None and is_number and self.row_bytes > 0 and len(self.shape) <= MOST_RANK
-
-    @property
-    def described(self) -> tuple[bytes, bytes, int, int, tuple[int, ...]]:
-        """The leaf as the C extension takes it."""
-        kind = -1 if self.kind is None else self.kind
-        return self.path.encode(), self.dtype.name.encode(), self.row_bytes, kind, self.shape
 
     def layout(self, numbers: np.ndarray) -> ColumnLayout:
         """The layout of a column that was found, from its `[NUMBERS]`."""
@@ -95,15 +87,20 @@ def are_plain(numbers: np.ndarray, row_bytes: int) -> np.ndarray:
     return found
 
 
-def locate(file: ShardFile, places: np.ndarray, wanted: Sequence[Wanted], subtrees: Sequence[str] = ()) -> np.ndarray:
+def are_repeated(numbers: np.ndarray, row_bytes: int) -> np.ndarray:
+    """`[n]` bool, which columns that were found are one row that stands for all, from their `[n, NUMBERS]`."""
+    found: np.ndarray = (numbers[:, CODEC] == pb.STORED) & (numbers[:, FILTER] == pb.REPEAT)
+    found &= numbers[:, LENGTH] == row_bytes
+    return found
+
+
+def locate(file: ShardFile, places: np.ndarray, wanted: Sequence[Wanted]) -> np.ndarray:
     """Finds columns.
 
     Args:
       file: a local shard.
       places: `[blocks]` of PLACE.
       wanted: at most `MOST_LEAVES`, all of which can be found.
-      subtrees: paths, at most `MOST_LEAVES`: `EpisodeReader` must look at a block that has a column at or below one of
-        them that is of no wanted leaf.
 
     Returns:
       `[blocks, leaves, NUMBERS]` int64. Offsets are from the beginning of the chunk.
@@ -112,9 +109,8 @@ def locate(file: ShardFile, places: np.ndarray, wanted: Sequence[Wanted], subtre
     if native is None:
         table[..., STATUS] = OTHER
     elif table.size:
-        leaves = tuple(each.described for each in wanted)
-        paths = tuple(path.encode() for path in subtrees)
-        native.locate(file.descriptor, np.ascontiguousarray(places), leaves, paths, table)
+        keys = tuple((each.path.encode(), each.dtype.name.encode(), each.row_bytes, each.shape) for each in wanted)
+        native.locate(file.descriptor, np.ascontiguousarray(places), keys, table)
     return table
 
 

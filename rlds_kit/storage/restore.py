@@ -10,6 +10,7 @@ from rlds_kit.spec import value
 from rlds_kit.storage.column import Column, storage_dtype
 from rlds_kit.storage.column_layout import ColumnLayout
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
+from rlds_kit.storage.reusable_memory import field_memory
 from rlds_kit.storage.rows import Rows
 
 
@@ -62,8 +63,8 @@ Allocate: TypeAlias = Callable[[str, tuple[int, ...], np.dtype[Any]], np.ndarray
 
 
 def empty(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """Allocates a new array for every leaf."""
-    return np.empty(shape, dtype)
+    """Allocates a new array for every leaf; a large one in memory of an earlier one that is not used any more."""
+    return field_memory.empty(shape, dtype)
 
 
 class Stack:
@@ -75,13 +76,10 @@ class Stack:
       begin: first row.
       end: one past the last.
       allocate: allocates the array for dense values.
-
-    Attributes:
-      begin: first row.
     """
 
     def __init__(self, begin: int, end: int, allocate: Allocate = empty) -> None:
-        self.begin, self._end, self._allocate = begin, end, allocate
+        self._begin, self._end, self._allocate = begin, end, allocate
         self._present = np.zeros(end - begin, np.bool_)
         self._after = 0  # rows from here on have no value yet
         self._key: ColumnKey | None = None
@@ -91,10 +89,10 @@ class Stack:
 
     def add(self, column: Column) -> None:
         """Adds the rows of a column; no row may have a value in two columns."""
-        part = column.between(self.begin, self._end)
+        part = column.between(self._begin, self._end)
         if not len(part.rows):
             return
-        rows = part.rows - self.begin
+        rows = part.rows - self._begin
         if part.shapes is None and self._fits(part.key, part.values.shape[1:]) and self._dense is not None:
             self._dense[slice(rows[0], rows[-1] + 1) if len(rows) == rows[-1] - rows[0] + 1 else rows] = part.values
         else:
@@ -115,44 +113,27 @@ class Stack:
           `[rows, bytes]`, at least one row, and the first of these rows, counted from the column's first; None if the
           column must be copied.
         """
-        begin, end = max(column.first_row, self.begin), min(column.end_row, self._end)
-        first, wanted, last = begin - self.begin, min(end, until) - self.begin, end - self.begin
+        begin, end = max(column.first_row, self._begin), min(column.end_row, self._end)
+        first, wanted, last = begin - self._begin, min(end, until) - self._begin, end - self._begin
         if not column.is_plain or first >= wanted:
             return None
         if not self._fits(column.key, column.shape) or self._dense is None:
             return None
         if first < self._after and np.count_nonzero(self._present[first:last]):  # takes a tenth of the time of `any`
             return None
-        rows = self._memory(self._dense)
+        if self._rows is None:
+            self._rows = self._dense.reshape(len(self._dense), -1).view(np.uint8)
         self._present[first:last] = True
         self._after = max(self._after, last)
         if wanted < last:
-            rows[wanted:last] = 0
-        return rows[first:wanted], begin - column.first_row
-
-    def memory_for(self, key: ColumnKey, shape: tuple[int, ...]) -> Rows | None:
-        """Returns the memory of all rows, `[rows, bytes]`, to decode values of this kind, dtype and shape into it.
-
-        The caller passes what it has decoded to `filled`. None if such values must be copied.
-        """
-        return self._memory(self._dense) if self._fits(key, shape) and self._dense is not None else None
-
-    def filled(self, starts: np.ndarray, stops: np.ndarray) -> None:
-        """Notes that rows `[starts[i], stops[i])` of the memory were decoded."""
-        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-            self._present[start:stop] = True
-            self._after = max(self._after, stop)
-
-    def _memory(self, values: np.ndarray) -> Rows:
-        if self._rows is None:
-            self._rows = values.reshape(len(values), -1).view(np.uint8)
-        return self._rows
+            self._rows[wanted:last] = 0
+        return self._rows[first:wanted], begin - column.first_row
 
     def _fits(self, key: ColumnKey, shape: tuple[int, ...]) -> bool:
         """Whether values can be copied into the dense array; the first suitable ones allocate it."""
         if self._key is None and key.kind in NUMERIC:
             self._key = key
-            self._dense = self._allocate(key.path, (self._end - self.begin, *shape), storage_dtype(key))
+            self._dense = self._allocate(key.path, (self._end - self._begin, *shape), storage_dtype(key))
         return self._dense is not None and key == self._key and shape == self._dense.shape[1:]
 
     @property
@@ -170,7 +151,7 @@ class Stack:
         """All rows, those without a value too, if all values have one kind, dtype and shape; else None."""
         if self._dense is None or self._key is None or self._others:
             return None
-        return Column(self._key, np.arange(self.begin, self._end), self._dense)
+        return Column(self._key, np.arange(self._begin, self._end), self._dense)
 
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """The stacked values, and which rows have one.
@@ -188,9 +169,9 @@ class Stack:
         shapes = {part.values.shape[1:] for part in parts}
         if dtype is None or len(shapes) != 1 or any(part.shapes is not None for part in parts):
             return self._objects(parts), self._present
-        stacked = np.zeros((self._end - self.begin, *shapes.pop()), dtype)
+        stacked = np.zeros((self._end - self._begin, *shapes.pop()), dtype)
         for part in parts:
-            stacked[part.rows - self.begin] = part.values
+            stacked[part.rows - self._begin] = part.values
         return stacked, self._present
 
     def exact(self) -> tuple[np.ndarray, np.ndarray]:
@@ -207,14 +188,14 @@ class Stack:
             return []
         mine = self._present.copy()
         for other in self._others:
-            mine[other.rows - self.begin] = False
+            mine[other.rows - self._begin] = False
         rows = np.flatnonzero(mine)
-        return [Column(self._key, rows + self.begin, self._dense[rows])]
+        return [Column(self._key, rows + self._begin, self._dense[rows])]
 
     def _objects(self, parts: Sequence[Column]) -> np.ndarray:
-        stacked = np.empty(self._end - self.begin, object)
+        stacked = np.empty(self._end - self._begin, object)
         for part in parts:
-            stacked[part.rows - self.begin] = np.fromiter(exact(part), object, len(part.rows))
+            stacked[part.rows - self._begin] = np.fromiter(exact(part), object, len(part.rows))
         return stacked
 
 

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import warnings
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.loader.memory import ReusableMemory
+import rlds_kit
+from rlds_kit.logger.episode_writer import EpisodeWriter
+from rlds_kit.storage import restore
+from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.storage.reusable_memory import ReusableMemory
 
 SIZE: Final = 1 << 16
 
@@ -97,6 +102,55 @@ def test_little_is_wasted(size: int) -> None:
     array = memory.array(size)
     assert array.nbytes == size
     assert size <= memory.lent_bytes <= size * 9 / 8
+
+
+def test_small_arrays_are_left_to_numpy() -> None:
+    """The number of mappings of a process is limited."""
+    memory = ReusableMemory(large=SIZE)
+    small, large = memory.empty((SIZE - 1,), np.dtype(np.uint8)), memory.empty((SIZE // 8, 2), np.dtype(np.float32))
+    assert (small.shape, large.shape) == ((SIZE - 1,), (SIZE // 8, 2))
+    assert memory.lent_bytes == SIZE
+
+
+def test_memory_that_does_not_exist_is_a_memory_error() -> None:
+    """As it is with NumPy."""
+    with pytest.raises(MemoryError, match="expected 9007199254740992 bytes"):
+        ReusableMemory().array(1 << 53)
+
+
+def test_fields_of_episodes_are_read_into_memory_of_earlier_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """New pages cost more than decoding. What is still in use does not change, and rows without a value are zeros."""
+    frames = np.random.default_rng(0).integers(1, 256, (4, 20, 200, 300), np.uint8)
+    with EpisodeWriter(tmp_path / "data", policy=FlushPolicy(block_rows=6), record_time=False) as writer:
+        for number, of_episode in enumerate(frames):
+            written = writer.episode()
+            written.start(of_episode[0], number=number)
+            for row in range(1, len(of_episode)):
+                extra: dict[str, Any] = {"image": of_episode[-row]} if row % 3 == number % 3 else {}
+                written.step(action=row, reward=1.0, observation=of_episode[row], number=number, **extra)
+            written.end(rlds_kit.EpisodeEnd.TRUNCATED)
+    memory = ReusableMemory(large=1 << 20)
+    monkeypatch.setattr(restore, "field_memory", memory)
+    episodes = rlds_kit.open(tmp_path / "data").episodes
+    kept = episodes[0]["observation"][3:5]
+    places = set()
+    for number, episode in enumerate(episodes):
+        observation = episode["observation"]
+        np.testing.assert_array_equal(observation, frames[number])
+        places.add(observation.ctypes.data)
+        del observation
+        image = episode["image"]
+        there = [row for row in range(1, 20) if row % 3 == number % 3]
+        np.testing.assert_array_equal(np.flatnonzero(image.any((1, 2))), there)
+        np.testing.assert_array_equal(image[there], frames[number][[-row for row in there]])
+        places.add(image.ctypes.data)
+        del image
+    assert len(places) == 1
+    assert kept.ctypes.data not in places
+    np.testing.assert_array_equal(kept, frames[0, 3:5])
+    assert memory.free_bytes > 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

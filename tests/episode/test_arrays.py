@@ -1,0 +1,130 @@
+"""Several fields of an episode that are read together."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rlds_kit
+from rlds_kit.base.errors import DamagedError
+from rlds_kit.base.step import FLAGS
+from rlds_kit.episode.episode import Episode
+from rlds_kit.logger import EpisodeWriter
+from rlds_kit.storage.episode_reader import fields
+from tests.loader.recording import plans, recorded
+
+_PARTS = ("observation/pixels", "observation/inner/x", "observation/inner", "action/arm", "info/lives")
+
+
+def _one_by_one(episode: Episode, names: tuple[str, ...]) -> dict[str, Any]:
+    """The fields that exist, each read by itself; or the name of one that does not, or has no array."""
+    found = dict[str, Any]()
+    for name in names or episode.fields:
+        try:
+            found[name] = episode[name]
+        except (KeyError, rlds_kit.SpecError) as error:
+            if names or not isinstance(error, KeyError):
+                return {"error": (type(error), error.args)}
+    return found
+
+
+def _together(episode: Episode, names: tuple[str, ...]) -> dict[str, Any]:
+    try:
+        return episode.arrays(*names)
+    except (KeyError, rlds_kit.SpecError) as error:
+        return {"error": (type(error), error.args)}
+
+
+def _flat(value: Any) -> Any:
+    """Nests with what distinguishes two arrays: dtype, shape and values."""
+    if isinstance(value, dict):
+        return {name: _flat(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_flat, value))
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return str(value.dtype), value.shape, value.tobytes()
+    return str(value.dtype) + repr(value.tolist()) if isinstance(value, np.ndarray) else value
+
+
+@given(plans(max_episodes=2), st.data())
+def test_fields_are_those_that_are_read_one_by_one(plan: Any, data: st.DataObject) -> None:
+    """For any fields and steps: the same names in the same order, values, dtypes and errors."""
+    with recorded(plan) as dataset:
+        for episode in dataset.episodes:
+            begin = data.draw(st.integers(0, len(episode)))
+            part = episode[begin : data.draw(st.integers(begin, len(episode)))]
+            every = (*plan.kinds, *FLAGS, *_PARTS)
+            names = tuple(data.draw(st.lists(st.sampled_from(every), max_size=6)))
+            found, expected = _flat(_together(part, names)), _flat(_one_by_one(part, names))
+            assert found == expected
+            assert [*found] == [*expected]
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> rlds_kit.Dataset:
+    """Observations of two parts, and a field that only the last step has."""
+    with EpisodeWriter(tmp_path / "data", record_time=False) as writer, writer.episode() as episode:
+        episode.start({"state": np.zeros(3, np.float32), "image": np.zeros((4, 4), np.uint8)})
+        for row in range(1, 6):
+            observation = {"state": np.full(3, row, np.float32), "image": np.full((4, 4), row, np.uint8)}
+            late: dict[str, Any] = {"late": row} if row == 5 else {}
+            episode.step(action=row, reward=1.0, observation=observation, terminated=row == 5, **late)
+    return rlds_kit.open(tmp_path / "data")
+
+
+def test_a_field_and_a_part_of_it_share_no_memory(robot: rlds_kit.Dataset) -> None:
+    """What is done to one array does not change the other."""
+    found = robot.episodes[0].arrays("observation", "observation/state")
+    found["observation"]["state"][:] = 9
+    assert found["observation/state"][:, 0].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_fields_without_a_value_in_these_steps(robot: rlds_kit.Dataset) -> None:
+    """Are left out if all were wanted, and an error if they were named."""
+    part = robot.episodes[0][:3]
+    assert "late" not in part.arrays()
+    assert robot.episodes[0].arrays("late")["late"].tolist()[-1] == 5
+    with pytest.raises(KeyError, match="none of these steps has the field 'late'"):
+        part.arrays("action", "late")
+
+
+def test_only_selected_fields(robot: rlds_kit.Dataset) -> None:
+    """As everywhere."""
+    episode = robot.select("action", "observation/state").episodes[0]
+    assert [*episode.arrays()] == ["action", "observation/state"]
+    assert episode.arrays("observation")["observation"].keys() == {"state"}
+    with pytest.raises(KeyError, match="'reward' was not selected"):
+        episode.arrays("action", "reward")
+
+
+def test_each_block_is_read_once(robot: rlds_kit.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would be no faster than field by field."""
+    calls = list[object]()
+    reader = type(robot.source().reader(0))
+    stacks = reader.stacks
+
+    def counted(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        return stacks(*args, **options)
+
+    monkeypatch.setattr(reader, "stacks", counted)
+    assert len(robot.episodes[0].arrays()) == 7
+    assert len(calls) == 1
+
+
+def test_damage_is_an_error(robot: rlds_kit.Dataset) -> None:
+    """Of a field that was wanted."""
+    reader = robot.source().reader(0)
+    block = reader._layout(0)
+    (column,) = block.columns(fields(["observation/image"]))
+    (shard,) = Path(robot.path).glob("*.riegeli")
+    data = bytearray(shard.read_bytes())
+    data[int(reader._entry.blocks[0]) + block.payload_base + column.offset] ^= 1
+    shard.write_bytes(data)
+    episode = rlds_kit.open(robot.path).episodes[0]
+    assert episode.arrays("action", "reward")["action"].tolist()[:5] == [1, 2, 3, 4, 5]
+    with pytest.raises(DamagedError):
+        episode.arrays()
