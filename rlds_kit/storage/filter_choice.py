@@ -15,7 +15,10 @@ from rlds_kit.storage.predict import lines_of
 from rlds_kit.storage.rows import Rows
 
 THOROUGH_RATIO: Final = 8
-"""A higher level pays off for data that shrink to less than an eighth (frames of a game), not for sensor noise."""
+"""A higher level may pay off for data that shrink to less than an eighth (frames of a game), not for sensor noise."""
+WORTH_THE_LEVEL: Final = 0.9
+"""The share of the bytes of `FAST_LEVEL` that `THOROUGH_LEVEL` must stay below, as it takes three times as long: changes of
+frames of Ms. Pacman are a fifth smaller with it, those of Breakout larger."""
 LIGHT_ROW: Final = 1 << 10
 """Rows up to this size are stored as they are if compression saves little: so they are read from any place at once, and
 many times faster."""
@@ -27,6 +30,11 @@ columns: together such columns may cost `BUDGET`."""
 BUDGET: Final = 0.06
 """The share of the bytes of all columns that may be spent on columns that could be smaller."""
 _MIN_SAMPLE_ROWS: Final = 4
+_CHANGES: Final = frozenset((pb.XOR_RUNS, pb.SPARSE_XOR))
+"""Filters that store what changed."""
+_MIN_CHANGES_ROWS: Final = 16
+"""Rows of a sample for these: changes of four frames of a game are so few that bitmaps seemed smaller than runs in a quarter
+of the blocks of Space Invaders, though they are 1.4 times as large."""
 _SMALL_ROW: Final = 256
 """Below this size one comparison of all bytes is faster than one for each row."""
 
@@ -100,14 +108,17 @@ class FilterChoice:
 
     def _try(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         sample_bytes = self.LIGHT_SAMPLE_BYTES if rows.shape[1] <= LIGHT_ROW else self.SAMPLE_BYTES
-        sample = rows[-max(_MIN_SAMPLE_ROWS, sample_bytes // max(1, rows.shape[1])) :]
+        count = max(_MIN_SAMPLE_ROWS, sample_bytes // max(1, rows.shape[1]))
+
+        def filtered(number: int, part: Rows) -> list[memoryview]:
+            return [each.reshape(-1).data for each in filters.APPLY[number](part, dtype.itemsize, shape)]
 
         def size(choice: Choice, part: Rows) -> int:
-            parts = filters.APPLY[choice.filter](part, dtype.itemsize, shape)
-            return len(compress([each.reshape(-1).data for each in parts], choice.level))
+            return len(compress(filtered(choice.filter, part), choice.level))
 
         def expected(choice: Choice) -> float:
             """Extrapolates a sample to all rows; the first row, which has no previous one, is counted once."""
+            sample = rows[-max(count, _MIN_CHANGES_ROWS if choice.filter in _CHANGES else 0) :]
             first = size(choice, sample[:1])
             return first + (size(choice, sample) - first) * (len(rows) - 1) / (len(sample) - 1)
 
@@ -118,7 +129,9 @@ class FilterChoice:
         if self._is_for_speed(key, sizes[best] / len(rows), rows.shape[1]):
             return STORED
         if sizes[best] * THOROUGH_RATIO < rows.nbytes:
-            return Choice(best.filter, THOROUGH_LEVEL)
+            parts = filtered(best.filter, rows)  # of all rows: later ones resemble earlier ones
+            fast, thorough = (len(compress(parts, level)) for level in (FAST_LEVEL, THOROUGH_LEVEL))
+            return best._replace(level=THOROUGH_LEVEL) if thorough < WORTH_THE_LEVEL * fast else best
         if _may_be_image(dtype, shape):  # prediction alone takes longer than all other work for frames of a game
             sizes |= {choice: expected(choice) for choice in (SPLIT_PREDICTION, PREDICTION)}
         return min(sizes, key=sizes.__getitem__)

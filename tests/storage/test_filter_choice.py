@@ -5,6 +5,8 @@ Numbers that are compressed are tried as they are, as byte planes and as differe
 
 from typing import Any
 
+import ale_py  # noqa: F401  registers the environments
+import gymnasium
 import numpy as np
 import pytest
 
@@ -161,6 +163,19 @@ def test_what_shrinks_to_an_eighth_is_compressed_together() -> None:
     header, payload = encoded(values)
     assert header.codec == pb.ZSTD
     assert payload == in_one_block(values, header.filter, THOROUGH_LEVEL)
+
+
+@pytest.mark.parametrize(("game", "level"), [("Breakout", FAST_LEVEL), ("MsPacman", THOROUGH_LEVEL)])
+def test_a_longer_search_must_save_a_tenth(game: str, level: int) -> None:
+    """It takes three times as long, and makes the changes of some games larger."""
+    env = gymnasium.make(f"ALE/{game}-v5")
+    env.action_space.seed(0)
+    env.reset(seed=0)
+    values = np.array([env.step(env.action_space.sample())[0] for _ in range(192)])[-64:]
+    header, payload = encoded(values)
+    assert header.filter == pb.XOR_RUNS  # though the last four frames of Breakout are the same
+    (plain,) = filters.APPLY[pb.XOR_RUNS](values.reshape(len(values), -1), 1, values.shape[1:])
+    assert payload == compressor(level).compress(plain.data)
 
 
 @pytest.mark.parametrize(("width", "expected"), [(17, [32, 96, 224, 480, 992, 1504]), (1 << 9, [32, 64, 96, 128])])
