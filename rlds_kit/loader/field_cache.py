@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rlds_kit.loader.layout import Leaf
+from rlds_kit.loader.memory import batch_memory
 from rlds_kit.loader.source import Source
 
 
@@ -66,5 +67,5 @@ class FieldCache:
 def taken(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Copies of rows, all of which exist."""
     # All indices are valid; mode "clip" only avoids NumPy's check, which would need a second copy.
-    out = np.empty((*rows.shape, *values.shape[1:]), values.dtype)
+    out = batch_memory.empty((*rows.shape, *values.shape[1:]), values.dtype)
     return np.take(values, rows, axis=0, out=out, mode="clip")

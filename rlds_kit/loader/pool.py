@@ -13,6 +13,7 @@ import numpy as np
 from rlds_kit.base.errors import SpecError
 from rlds_kit.loader.field_cache import FieldCache, taken
 from rlds_kit.loader.layout import Leaf, nested, read_leaf
+from rlds_kit.loader.positions import Positions
 from rlds_kit.loader.source import Source
 from rlds_kit.storage.ahead import fetch_ahead
 from rlds_kit.storage.array_pool import ArrayPool
@@ -89,7 +90,9 @@ class Pool:
         self._cache = FieldCache(source, {}, 0) if cache is None else cache
         given = {id(steps[name]): steps[name] for name in layouts}  # fields often share an array: sort it once
         sorted_steps = {key: np.unique(numbers) for key, numbers in given.items()}
+        positions = {key: Positions(numbers) for key, numbers in sorted_steps.items()}
         self._steps = {name: sorted_steps[id(steps[name])] for name in layouts}
+        self._positions = {name: positions[id(steps[name])] for name in layouts}
         self._values: dict[Leaf, np.ndarray] = {}
         self._defined: dict[Leaf, np.ndarray] = {}
         for name, leaves in layouts.items():
@@ -107,11 +110,10 @@ class Pool:
         if leaf.spec is None:
             return np.empty(count, object)  # filled with None
         if self._memory is None:
-            return np.zeros((count, *leaf.shape), leaf.dtype)
+            return np.empty((count, *leaf.shape), leaf.dtype)
         # Rounded sizes, so that the arrays of one pool can be reused by the next.
         bulk = self._memory.take((-(-count // _ROUND) * _ROUND, *leaf.shape), leaf.dtype)
         self._bulks.append(bulk)
-        bulk[:count] = np.zeros((), leaf.dtype)
         return bulk[:count]
 
     def give_back(self, memory: ArrayPool) -> None:
@@ -184,6 +186,8 @@ class Pool:
                     require_leaf(self._source.name, leaf, values, run.episode, range(run.begin, run.last + 1))
                     self._put(leaf, slice(first, last), cast(leaf, values[rows]))
                     self._defined[leaf][first:last] = defined[rows]
+                elif leaf.spec is not None:
+                    self._values[leaf][first:last] = np.zeros((), leaf.dtype)
 
     def _add_to_cache(self, run: Run, stacks: Mapping[str, Stack]) -> None:
         begin = int(self._source.bases[run.episode]) + run.begin
@@ -221,7 +225,7 @@ class Pool:
         Returns:
           A nest of `[..., *shape]`, copied; and a nest of `[...]` bool, which of them are defined.
         """
-        slots = np.searchsorted(self._steps[name], steps)
+        slots = self._positions[name].of(steps)
         found = {leaf: self._gather(leaf, steps, slots) for leaf in self._layouts[name]}
         layout = self._layouts[name]
         return nested(layout, lambda leaf: found[leaf][0]), nested(layout, lambda leaf: found[leaf][1])

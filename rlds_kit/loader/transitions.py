@@ -58,26 +58,24 @@ class Transitions:
 
     def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Returns, for every field, the numbers of the steps at which it is read."""
-        needed = {}
-        for name in names:
-            rows = place.row[:, None]
-            if name == OBSERVATION:
-                rows = np.stack([place.row, self._next(place)], 1)
-            elif name in (REWARD, DISCOUNT):
-                rows = self._summed(place)[0]
-            if name not in FLAGS:
-                needed[name] = place.steps(rows)
+        here = place.steps(place.row[:, None])  # one array for many fields: it is sorted once
+        needed = dict.fromkeys((name for name in names if name not in FLAGS), here)
+        if OBSERVATION in needed:
+            needed[OBSERVATION] = place.steps(np.stack([place.row, self._next(place)], 1))
+        if self.n > 1:
+            summed = place.steps(self._summed(place)[0])
+            needed |= dict.fromkeys(needed.keys() & {REWARD, DISCOUNT}, summed)
         return needed
 
     def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
         """The samples: fields of the step, `next_observation`, rewards and discounts in between, and flags."""
-        following = self._next(place)
+        following, here = self._next(place), place.steps(place.row)
         is_last, is_terminal = (place.flag(name, following) for name in (IS_LAST, IS_TERMINAL))
         batch: dict[str, Any] = {}
         valid: dict[str, Any] = {}
         for name in names:
             if name not in (*FLAGS, REWARD, DISCOUNT):
-                batch[name], valid[name] = read(name, place.steps(place.row))
+                batch[name], valid[name] = read(name, here)
         if OBSERVATION in names:
             batch[f"next_{OBSERVATION}"], valid[f"next_{OBSERVATION}"] = read(OBSERVATION, place.steps(following))
         rows, inside = self._summed(place)

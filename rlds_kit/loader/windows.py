@@ -67,13 +67,14 @@ class Windows:
     def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
         """The samples: fields `[B, length, ...]`, `mask` and `valid`."""
         rows, inside = place.reach(np.arange(self.length))
+        steps = place.steps(rows)
         batch: dict[str, Any] = {}
         valid: dict[str, Any] = {}
         for name in names:
             if name in FLAGS:
                 batch[name] = place.flag(name, rows) & inside  # a repeated is_first or is_last would reset an RNN again
             else:
-                values, defined = read(name, place.steps(rows))
+                values, defined = read(name, steps)
                 batch[name] = map_arrays(lambda array: padded(array, inside, self.pad), values)
                 valid[name] = map_arrays(lambda array: array & inside, defined)
         return {**batch, "mask": inside, "valid": valid}

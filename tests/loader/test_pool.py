@@ -4,6 +4,7 @@ import itertools
 import random
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from rlds_kit import Dataset
 from rlds_kit.loader import pool as pools
 from rlds_kit.loader.pool import Pool, Run
 from rlds_kit.loader.samples import Samples
+from rlds_kit.storage.array_pool import ArrayPool
 from tests.loader.recording import EpisodePlan, Plan, numbered, plain, recorded
 from tests.loader.truth import flat
 from tests.storage.truth import same
@@ -102,6 +104,31 @@ def test_what_is_undefined_is_zero_whatever_was_read_before() -> None:
                 assert np.array_equal(array, flat(whole)[path][items]), path
             for name in ("observation", "action", "reward"):
                 assert not part[name][~part["valid"][name]].any()
+
+
+class _Used(ArrayPool):
+    """Memory that had other values."""
+
+    def take(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        array = super().take(shape, dtype)
+        array.view(np.uint8)[...] = 0xA5
+        return array
+
+
+@pytest.mark.parametrize("reward", ["none", "sometimes"])
+def test_a_field_that_no_step_of_a_run_has_is_zero(reward: str) -> None:
+    """Memory is not cleared before it is used again."""
+    plan = Plan((EpisodePlan(40), EpisodePlan(3, lacks_observation=True)), reward=reward, block_rows=4)
+    with recorded(plan) as dataset:
+        samples = dataset.windows(2)
+        items = np.arange(len(samples))
+        pool = samples.pool(items, _Used())
+        for run in pool.runs():
+            pool.load(run)
+        assert same(flat(samples.batch(pool, items)), flat(samples.gather(items)))
+        undefined = ~samples.batch(pool, items)["valid"]["reward"]
+        assert undefined.any()
+        assert not samples.batch(pool, items)["reward"][undefined].any()
 
 
 def test_a_field_and_a_part_of_it_at_other_steps() -> None:

@@ -173,3 +173,19 @@ def test_parts_are_copied_around_the_headers_of_the_container() -> None:
         request["offset"], request["to"] = 0, 1
         with pytest.raises(ValueError, match="not inside of the array"):
             located.read(file, request, np.zeros(10, np.uint8), is_checked=False)
+
+
+@pytest.mark.parametrize(
+    ("codec", "filter_", "length", "expected"),
+    [
+        (pb.STORED, pb.REPEAT, 8, True),
+        (pb.STORED, pb.REPEAT, 16, False),
+        (pb.STORED, pb.SHUFFLE, 8, False),
+        (pb.ZSTD, pb.REPEAT, 8, False),
+    ],
+)
+def test_which_columns_are_one_row(codec: int, filter_: int, length: int, *, expected: bool) -> None:
+    """Only one that is there as it is can be copied to all rows."""
+    numbers = np.zeros((1, located.NUMBERS), np.int64)
+    numbers[0, [located.CODEC, located.FILTER, located.LENGTH]] = codec, filter_, length
+    assert located.are_repeated(numbers, 8).tolist() == [expected]

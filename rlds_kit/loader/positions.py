@@ -1,0 +1,47 @@
+"""Positions of numbers in a sorted array, found in a table instead of by a search."""
+
+from typing import Final
+
+import numpy as np
+
+_BITS: Final = 5
+"""Of a number, its place in a page of the table."""
+_WIDEST: Final = 256
+"""Numbers that are further apart on average have no table: it would be too large."""
+_MOST: Final = 1 << 26
+"""Maximum numbers of a table, whose entries have 32 bits."""
+
+
+class Positions:
+    """Positions of numbers in an array: a search of each takes ten times as long.
+
+    Args:
+      numbers: `[n]` int64, ascending and different.
+
+    >>> Positions(np.array([10, 11, 12, 700])).of(np.array([[700, 11]]))
+    array([[3, 1]], dtype=int32)
+    """
+
+    def __init__(self, numbers: np.ndarray) -> None:
+        self._numbers, self._first = numbers, int(numbers[0]) if len(numbers) else 0
+        self._pages: np.ndarray | None = None
+        if not len(numbers) or len(numbers) > _MOST or int(numbers[-1]) - self._first >= _WIDEST * len(numbers):
+            return
+        relative = numbers - self._first
+        page = relative >> _BITS
+        used = page[np.flatnonzero(np.diff(page, prepend=-1))]
+        self._pages = np.zeros(int(page[-1]) + 1, np.int32)
+        self._pages[used] = np.arange(0, len(used) << _BITS, 1 << _BITS)
+        self._places = np.zeros(len(used) << _BITS, np.int32)
+        self._places[self._slots(self._pages, relative)] = np.arange(len(numbers))
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """The positions of numbers, all of which are in the array; of any shape."""
+        if self._pages is None:
+            return np.searchsorted(self._numbers, numbers)
+        return self._places[self._slots(self._pages, numbers - self._first)]
+
+    @staticmethod
+    def _slots(pages: np.ndarray, relative: np.ndarray) -> np.ndarray:
+        slots: np.ndarray = pages[relative >> _BITS] + (relative & ((1 << _BITS) - 1))
+        return slots
