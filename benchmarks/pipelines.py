@@ -3,6 +3,7 @@
     python benchmarks/pipelines.py                      all of it, about an hour
     python benchmarks/pipelines.py --quick              a look at small inputs, about a quarter of an hour
     python benchmarks/pipelines.py --rows transitions bytes
+    python benchmarks/pipelines.py --profile            where batches spend their time
 
 One recording, made with rlds_kit's logger, is written in the formats of all peers, and each delivers the same elements:
 that is checked before numbers are compared. Systems take turns within a round, so that a busy machine is as bad for one
@@ -20,6 +21,7 @@ from typing import Any, Final
 from pipelines_side import goals, plot
 from pipelines_side.contests import Contest, contests
 from pipelines_side.runner import Runner
+from pipelines_side.where_time_goes import profile
 from side_by_side import machine, page
 from side_by_side.command_line import note, parser_of
 from side_by_side.venvs import PeerMissingError, python_of
@@ -45,6 +47,9 @@ def main() -> None:
     chosen = [
         one for one in contests(quick=arguments.quick) if one.row in arguments.rows and arguments.only in one.title
     ]
+    if arguments.profile:
+        profile(next(one for one in chosen if one.row == "transitions"), workdir / "pipelines")
+        return
     pythons, missing = _peers(chosen, workdir / "venvs")
     runner = Runner(workdir / "pipelines", pythons, arguments.seconds or (1 if arguments.quick else 3))
     rounds = arguments.rounds or (2 if arguments.quick else 5)
@@ -64,6 +69,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = parser_of(__doc__, "inputs, which are recorded once, and virtual environments")
     parser.add_argument("--quick", action="store_true", help="small inputs, short runs, two rounds")
+    parser.add_argument("--profile", action="store_true", help="print where batches spend their time, and stop")
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=ROWS, help="of the promises; all if not given")
     parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance camera")
     parser.add_argument("--rounds", type=int, default=0, help="5, or 2 with --quick, if not given")

@@ -7,14 +7,10 @@ Python's lock is charged there for waiting to have it again.
 """
 
 import cProfile
-import pstats
-import statistics
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,12 +19,13 @@ import xxhash
 
 from side_by_side import make_traces
 from side_by_side.null_dm_env import NullDmEnv
+from side_by_side.profiles import in_new_threads, microseconds, print_functions
 from side_by_side.trace import Trace
 
 MEMORY_LIMIT: Final = 32 << 20
 ROWS: Final = 24_000
-FUNCTIONS: Final = 14
-LIMIT_ROUNDS: Final = 20
+SLICE: Final = 256
+"""Steps that are read at once."""
 
 
 def profile(workdir: Path) -> None:
@@ -50,23 +47,23 @@ def profile(workdir: Path) -> None:
         watch.enable()
         _play(trace, env)
         watch.disable()
-        _print("caller", watch)
+        print_functions("caller", watch, ROWS)
 
         watch = cProfile.Profile(time.thread_time)
-        with _in_new_threads(watch):
+        with in_new_threads(watch):
             _play(trace, _logger(trace, f"{folder}/background"))
-        _print("background thread", watch)
+        print_functions("background thread", watch, ROWS)
 
         watch = cProfile.Profile()
         watch.enable()
         for episode in rlds_kit.open(f"{folder}/plain").episodes:
-            for name in episode.fields:
-                episode[name]
+            for begin in range(0, len(episode), SLICE):
+                episode[begin : begin + SLICE].arrays()
         watch.disable()
-        _print("full scan", watch)
+        print_functions("full scan", watch, ROWS)
     print("\nthis machine, us/frame")
-    for work, microseconds in _limits(NullDmEnv(trace).reset().observation.nbytes):
-        print(f"  {microseconds:5.1f}  {work}")
+    for work, took in _limits(NullDmEnv(trace).reset().observation.nbytes):
+        print(f"  {took:5.1f}  {work}")
 
 
 def _limits(frame_bytes: int) -> Iterator[tuple[str, float]]:
@@ -76,21 +73,11 @@ def _limits(frame_bytes: int) -> Iterator[tuple[str, float]]:
     """
     frames = np.ones((256, frame_bytes), np.uint8)
     used = np.zeros_like(frames)
-    yield "write into memory that was used before", _microseconds(lambda: used.fill(1), len(frames))
-    yield "write into new memory", _microseconds(lambda: np.empty_like(frames).fill(1), len(frames))
-    yield "copy into memory that was used before", _microseconds(lambda: np.copyto(used, frames), len(frames))
-    yield "read, and compare with another", _microseconds(lambda: np.array_equal(used, frames), len(frames))
-    yield "hash", _microseconds(lambda: [xxhash.xxh3_128_digest(frame) for frame in frames], len(frames))
-
-
-def _microseconds(work: Callable[[], object], count: int) -> float:
-    """The median time of one of `count` frames."""
-    found = []
-    for _ in range(LIMIT_ROUNDS):
-        begin = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - begin)
-    return statistics.median(found) / count * 1e6
+    yield "write into memory that was used before", microseconds(lambda: used.fill(1), len(frames))
+    yield "write into new memory", microseconds(lambda: np.empty_like(frames).fill(1), len(frames))
+    yield "copy into memory that was used before", microseconds(lambda: np.copyto(used, frames), len(frames))
+    yield "read, and compare with another", microseconds(lambda: np.array_equal(used, frames), len(frames))
+    yield "hash", microseconds(lambda: [xxhash.xxh3_128_digest(frame) for frame in frames], len(frames))
 
 
 def _logger(trace: Trace, folder: str) -> Any:  # a dm_env.Environment
@@ -112,33 +99,3 @@ def _play(trace: Trace, env: Any) -> tuple[float, float]:
     caller = time.thread_time() - thread
     env.close()
     return caller / ROWS * 1e6, (time.process_time() - process) / ROWS * 1e6
-
-
-@contextmanager
-def _in_new_threads(watch: cProfile.Profile) -> Iterator[None]:
-    """Profiles every thread that is started meanwhile."""
-    original = threading.Thread.run
-
-    def run(thread: threading.Thread) -> None:
-        watch.enable()
-        try:
-            original(thread)
-        finally:
-            watch.disable()
-
-    threading.Thread.run = run  # type: ignore[method-assign]  # for as long as this lasts
-    try:
-        yield
-    finally:
-        threading.Thread.run = original  # type: ignore[method-assign]
-
-
-def _print(title: str, watch: cProfile.Profile) -> None:
-    """The functions with the most time of their own."""
-    found = pstats.Stats(watch).stats  # type: ignore[attr-defined]  # known to every user, and not to typeshed
-    own = {key: timing[2] for key, timing in found.items()}
-    total = sum(own.values())
-    print(f"\n{title}: share of {total / ROWS * 1e6:.0f} us/step under the profiler, calls/step, function")
-    for (path, line, name), seconds in sorted(own.items(), key=lambda item: -item[1])[:FUNCTIONS]:
-        place = name if path == "~" else f"{'/'.join(Path(path).parts[-2:])}:{line} {name}"
-        print(f"  {seconds / total:5.1%}  {found[path, line, name][1] / ROWS:6.3f}  {place}")

@@ -17,8 +17,8 @@ from rlds_kit.storage.rows import Rows
 THOROUGH_RATIO: Final = 8
 """A higher level may pay off for data that shrink to less than an eighth (frames of a game), not for sensor noise."""
 WORTH_THE_LEVEL: Final = 0.9
-"""The share of the bytes of `FAST_LEVEL` that `THOROUGH_LEVEL` must stay below, as it takes three times as long: changes
-of frames of Ms. Pacman are a fifth smaller with it, those of Breakout larger."""
+"""The share of the bytes of `FAST_LEVEL` that `THOROUGH_LEVEL` must stay below, as it takes three times as long: with
+it, changes of frames of Ms. Pacman are a fifth smaller, those of Breakout larger."""
 LIGHT_ROW: Final = 1 << 10
 """Rows up to this size are stored as they are if compression saves little: so they are read from any place at once, and
 many times faster."""
