@@ -48,7 +48,7 @@ def main() -> None:
         one for one in contests(quick=arguments.quick) if one.row in arguments.rows and arguments.only in one.title
     ]
     if arguments.profile:
-        profile(next(one for one in chosen if one.row == "transitions"), workdir / "pipelines")
+        profile(next(one for one in contests(quick=arguments.quick) if one.row == "transitions"), workdir / "pipelines")
         return
     pythons, missing = _peers(chosen, workdir / "venvs")
     runner = Runner(workdir / "pipelines", pythons, arguments.seconds or (1 if arguments.quick else 3))

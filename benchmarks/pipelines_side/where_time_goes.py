@@ -15,8 +15,8 @@ from side_by_side.profiles import in_new_threads, microseconds, print_functions
 from pipelines_side import fields, inputs
 from pipelines_side.contests import Contest
 
-COUNT: Final = 60_000
-"""Transitions of a profile."""
+MOST: Final = 60_000
+"""Transitions of a profile, if an epoch has so many."""
 POOL_BYTES: Final = 64 << 20
 """Of decoded steps, half of the loader's memory: batches are copied out of so many."""
 
@@ -30,31 +30,31 @@ def profile(contest: Contest, workdir: Path) -> None:
     batches = dataset.transitions().batches(fields.BATCH, shuffle="blocks", seed=0)
     _read(batches)
     wall, process, thread = time.perf_counter(), time.process_time(), time.thread_time()
-    _read(batches)
+    count = _read(batches)
     caller = time.thread_time() - thread
     others = time.process_time() - process - caller
     print(
-        f'shuffle="blocks", us/transition: {(time.perf_counter() - wall) / COUNT * 1e6:.1f}; CPU: caller '
-        f"{caller / COUNT * 1e6:.1f}, threads that decode {others / COUNT * 1e6:.1f}"
+        f'shuffle="blocks", us/transition: {(time.perf_counter() - wall) / count * 1e6:.1f}; CPU: caller '
+        f"{caller / count * 1e6:.1f}, threads that decode {others / count * 1e6:.1f}"
     )
     watch = cProfile.Profile()
     watch.enable()
     _read(batches)
     watch.disable()
-    print_functions("caller", watch, COUNT, "transition")
+    print_functions("caller", watch, count, "transition")
     watch = cProfile.Profile(time.thread_time)
     alone = dataset.transitions().batches(fields.BATCH, shuffle="blocks", seed=0, threads=1)
     with in_new_threads(watch):
         _read(alone)
-    print_functions("thread that decodes", watch, COUNT, "transition")
+    print_functions("thread that decodes", watch, count, "transition")
     print("\nthis machine, us/transition")
     for work, took in _limits(next(iter(batches))["observation"][0]):
         print(f"  {took:5.1f}  {work}")
 
 
-def _read(batches: Any) -> None:
-    for _ in itertools.islice(batches, COUNT // fields.BATCH):
-        pass
+def _read(batches: Any) -> int:
+    """Reads transitions; returns how many."""
+    return sum(len(batch["reward"]) for batch in itertools.islice(batches, MOST // fields.BATCH))
 
 
 def _limits(frame: np.ndarray) -> Iterator[tuple[str, float]]:

@@ -241,10 +241,10 @@ class Episode:
         return self.steps[key]
 
     def arrays(self, *names: str) -> dict[str, Any]:
-        """Stacks several fields as `episode[name]` does, in less time: each block is read once.
+        """Stacks several fields as `episode[name]` does, in less time: a block is read once for all of them.
 
         Args:
-          *names: of fields; default: all that some of these steps have.
+          *names: of fields; default: all declared ones, and others of which some of these steps have a value.
 
         Returns:
           A nest of arrays `[length, ...]` for each name.
@@ -262,25 +262,35 @@ class Episode:
         chosen = names or self.fields
         for name in chosen:
             self._require_selected(name)
-        paths = {name: self._path(name) for name in chosen if name not in FLAGS}
-        # A part of another of these fields is read by itself, so that no two arrays have the same memory.
-        apart = {name for name, path in paths.items() if any(_is_below(path, other) for other in paths.values())}
-        found = self._read(
-            [part for name, path in paths.items() if name not in apart for part in self._selected_below(path)]
-        )
+        found = self._leaves({name: self._path(name) for name in chosen if name not in FLAGS})
         arrays = dict[str, Any]()
         for name in chosen:
-            if name in FLAGS or name in apart:
-                arrays[name] = self[name]
+            if name in FLAGS:
+                arrays[name] = self._flag(name)
                 continue
-            path = paths[name]
-            below = {each: stack for each, stack in found.items() if each == path or _is_below(each, path)}
+            path, below = found[name]
             stacked, present = self._field(path, below)
             if not self._is_absent(path, present):
                 arrays[name] = stacked
             elif names:
                 raise self._no_field(name)
         return arrays
+
+    def _leaves(self, paths: Mapping[str, str]) -> dict[str, tuple[str, dict[str, restore.Stack]]]:
+        """The leaves of fields by name, each with the path of the field.
+
+        A part of another of these fields is read by itself, so that no two arrays have the same memory.
+        """
+        apart = {name for name, path in paths.items() if any(_is_below(path, other) for other in paths.values())}
+        below = [part for name, path in paths.items() if name not in apart for part in self._selected_below(path)]
+        together, found = self._read(below), {}
+        for name, path in paths.items():
+            leaves_found = self._read(self._selected_below(path)) if name in apart else together
+            found[name] = (
+                path,
+                {each: stack for each, stack in leaves_found.items() if each == path or _is_below(each, path)},
+            )
+        return found
 
     @property
     def steps(self) -> "Steps":
@@ -330,7 +340,8 @@ class Episode:
 
     def _read(self, paths: Sequence[str]) -> dict[str, restore.Stack]:
         """The leaves at or below some paths, by their paths."""
-        return self._reader().stacks(self._rows.start, self._rows.stop, fields(paths)) if self._rows else {}
+        is_any = bool(paths) and bool(self._rows)
+        return self._reader().stacks(self._rows.start, self._rows.stop, fields(paths)) if is_any else {}
 
     def _field(self, path: str, found: Mapping[str, restore.Stack]) -> tuple[Any, np.ndarray]:
         """The field of a path, stacked from its leaves, and which steps have a value."""
@@ -352,12 +363,21 @@ class Episode:
         own = leaves.escape(name)
         if "/" not in name or name in self._declared.fields:
             return own
-        return own if any(leaves.elements(path)[0] == own for path in self._headers()) else name
+        return own if own in self._recorded else name
+
+    @functools.cached_property
+    def _recorded(self) -> set[str]:
+        """The fields that have a column in the blocks of these steps."""
+        return {leaves.elements(path)[0] for path in self._headers()}
 
     def _selected_below(self, path: str) -> list[str]:
         """The selected parts of the field at a path, or all of it."""
-        parts = [self._path(name) for name in self._selected or () if "/" in name]
-        return [part for part in parts if part.startswith(f"{path}/")] or [path]
+        return [part for part in self._selected_parts if _is_below(part, path)] or [path]
+
+    @functools.cached_property
+    def _selected_parts(self) -> list[str]:
+        """The paths of selected parts of fields."""
+        return [self._path(name) for name in self._selected or () if "/" in name]
 
     def is_last(self, row: int) -> bool:
         """Whether a row, counted from the episode's start, is its last; False while the episode is being recorded."""

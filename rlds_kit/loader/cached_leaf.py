@@ -4,8 +4,8 @@ import numpy as np
 
 from rlds_kit.loader.block_columns import Target, located_in, read_blocks, set_ranges
 from rlds_kit.loader.block_map import BlockMap, Steps
+from rlds_kit.loader.field_cache import taken
 from rlds_kit.loader.layout import Leaf
-from rlds_kit.loader.memory import batch_memory
 from rlds_kit.storage import located
 from rlds_kit.storage.located import Wanted
 from rlds_kit.storage.shard_file import ShardFile
@@ -56,7 +56,4 @@ class CachedLeaf:
         Returns:
           `[n, *leaf.shape]`, and `[n]` bool, which are defined; undefined ones are zeros.
         """
-        values, steps = self._target.values, at.steps.reshape(-1)
-        out = batch_memory.empty((len(steps), *values.shape[1:]), values.dtype)
-        # All indices are valid; mode "clip" only avoids NumPy's check, which would need a second copy.
-        return np.take(values, steps, axis=0, out=out, mode="clip"), self.has(at)
+        return taken(self._target.values, at.steps.reshape(-1)), self.has(at)

@@ -16,9 +16,10 @@ allocate, so the limit may be slightly exceeded.
 
 
 _memory = ReusableMemory()
-batch_memory: Final = ReusableMemory()
+batch_memory: Final = ReusableMemory(large=1 << 17)
 """For large batches, whichever threads read them: the allocator gives memory of threads back to the system, and new
-memory costs as much as reading into it."""
+memory costs as much as reading into it. Smaller arrays are left to NumPy: a program may keep many, and the number of
+mappings of a process is limited."""
 
 
 def is_little_lent(share: float = 1.0) -> bool:

@@ -5,15 +5,20 @@ from typing import Final
 import numpy as np
 
 _BITS: Final = 5
-"""Of a number, its place in a page of the table."""
+"""The lowest bits of a number, which are its place in a page; the others are the number of the page."""
 _WIDEST: Final = 256
 """Numbers that are further apart on average have no table: it would be too large."""
+_LOOSEST: Final = 8
+"""Nor do numbers for each of which the table would have more entries than these."""
 _MOST: Final = 1 << 26
-"""Maximum numbers of a table, whose entries have 32 bits."""
+"""Nor more numbers than these: entries have 32 bits."""
 
 
 class Positions:
     """Positions of numbers in an array: a search of each takes ten times as long.
+
+    The table has two levels: where each page of 32 numbers begins, if one of them is in the array; and the position of
+    each number of these pages.
 
     Args:
       numbers: `[n]` int64, ascending and different.
@@ -30,6 +35,8 @@ class Positions:
         relative = numbers - self._first
         page = relative >> _BITS
         used = page[np.flatnonzero(np.diff(page, prepend=-1))]
+        if len(used) << _BITS > max(_LOOSEST * len(numbers), 1 << _BITS):
+            return
         self._pages = np.zeros(int(page[-1]) + 1, np.int32)
         self._pages[used] = np.arange(0, len(used) << _BITS, 1 << _BITS)
         self._places = np.zeros(len(used) << _BITS, np.int32)
@@ -39,9 +46,10 @@ class Positions:
         """The positions of numbers, all of which are in the array; of any shape."""
         if self._pages is None:
             return np.searchsorted(self._numbers, numbers)
-        return self._places[self._slots(self._pages, numbers - self._first)]
+        found: np.ndarray = self._places[self._slots(self._pages, numbers - self._first)]
+        return found
 
     @staticmethod
     def _slots(pages: np.ndarray, relative: np.ndarray) -> np.ndarray:
-        slots: np.ndarray = pages[relative >> _BITS] + (relative & ((1 << _BITS) - 1))
-        return slots
+        found: np.ndarray = pages[relative >> _BITS] + (relative & ((1 << _BITS) - 1))
+        return found

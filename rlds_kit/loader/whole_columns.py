@@ -47,20 +47,20 @@ def read_columns(source: Source, targets: Sequence[Target], threads: int) -> Non
         _read(source, targets, executor.map)
 
 
-Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-"""Calls a function with each of some arguments, perhaps in threads; returns the results in order."""
+MapEach: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""`map`, which makes calls when their results are requested, or that of an executor, which makes them in threads."""
 
 
-def _read(source: Source, targets: Sequence[Target], run: Run) -> None:
+def _read(source: Source, targets: Sequence[Target], map_each: MapEach) -> None:
     quick = [each for each in targets if each.wanted.is_findable and not each.leaf.is_cast]
     found = block_map(source) if quick else None
-    rest = _read_found(found, quick, run) if found is not None else _all(source, quick)
+    rest = _read_found(found, quick, map_each) if found is not None else _all(source, quick)
     others = [each for each in targets if each not in quick]
     if others:
         rest = {episode: [*rest.get(episode, ()), *others] for episode in range(len(source.entries))}
     _fetch(source, rest)
-    list(run(lambda item: _read_episode(source, *item), rest.items()))
-    list(run(_clear_undefined, targets))
+    list(map_each(lambda item: _read_episode(source, *item), rest.items()))
+    list(map_each(_clear_undefined, targets))
 
 
 Rest: TypeAlias = Mapping[int, Sequence[Target]]
@@ -78,7 +78,7 @@ def _fetch(source: Source, rest: Rest) -> None:
         fetch_ahead(((source.reader(each), 0, int(source.lengths[each])) for each in rest), wanted)
 
 
-def _read_found(blocks: BlockMap, targets: Sequence[Target], run: Run) -> Rest:
+def _read_found(blocks: BlockMap, targets: Sequence[Target], map_each: MapEach) -> Rest:
     """Reads what can be read with one call for many blocks; returns the rest."""
     row_bytes = sum(each.wanted.row_bytes for each in targets)
     sizes = np.cumsum(blocks.row_counts()) * row_bytes
@@ -87,7 +87,7 @@ def _read_found(blocks: BlockMap, targets: Sequence[Target], run: Run) -> Rest:
         is_found[part] = True
         cuts = np.flatnonzero((np.diff(sizes[part] // _TASK_BYTES) > 0) | (np.diff(part // _TASK_BLOCKS) > 0)) + 1
         tasks += [(file, each) for each in np.split(part, cuts)]
-    results = run(lambda task: _read_blocks(blocks, targets, *task), tasks)
+    results = map_each(lambda task: _read_blocks(blocks, targets, *task), tasks)
     found: dict[int, dict[int, Target]] = {}
     for wrong in results:
         for number, episodes in enumerate(wrong):

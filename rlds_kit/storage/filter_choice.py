@@ -17,8 +17,8 @@ from rlds_kit.storage.rows import Rows
 THOROUGH_RATIO: Final = 8
 """A higher level may pay off for data that shrink to less than an eighth (frames of a game), not for sensor noise."""
 WORTH_THE_LEVEL: Final = 0.9
-"""The share of the bytes of `FAST_LEVEL` that `THOROUGH_LEVEL` must stay below, as it takes three times as long: with
-it, changes of frames of Ms. Pacman are a fifth smaller, those of Breakout larger."""
+"""The share of the bytes of `FAST_LEVEL` that `THOROUGH_LEVEL` must stay below, as it takes two to four times as long:
+with it, changes of frames of Ms. Pacman are a fifth smaller, those of Breakout larger."""
 LIGHT_ROW: Final = 1 << 10
 """Rows up to this size are stored as they are if compression saves little: so they are read from any place at once, and
 many times faster."""
@@ -33,8 +33,8 @@ _MIN_SAMPLE_ROWS: Final = 4
 _CHANGES: Final = frozenset((pb.XOR_RUNS, pb.SPARSE_XOR))
 """Filters that store what changed."""
 _MIN_CHANGES_ROWS: Final = 16
-"""Rows of a sample for these: changes of four frames of a game are so few that bitmaps seemed smaller than runs in a
-quarter of the blocks of Space Invaders, though they are 1.4 times as large."""
+"""Rows of a sample for filters that store what changed: changes of four frames of a game are so few that bitmaps seemed
+smaller than runs in a quarter of the blocks of Space Invaders, though they are 1.4 times as large."""
 _SMALL_ROW: Final = 256
 """Below this size one comparison of all bytes is faster than one for each row."""
 

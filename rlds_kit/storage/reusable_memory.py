@@ -17,7 +17,7 @@ FREE_BYTES: Final = 512 << 20
 LARGEST: Final = 4
 """Reused memory may be this many times larger than the request."""
 LARGE_BYTES: Final = 1 << 16
-"""Smaller arrays are allocated by NumPy; larger ones are in reused memory."""
+"""Arrays from so many bytes on are in reused memory, if nothing else is chosen; smaller ones are allocated by NumPy."""
 
 
 class ReusableMemory:
@@ -25,7 +25,7 @@ class ReusableMemory:
 
     Args:
       limit: maximum unused bytes. Threads that release memory at the same time may exceed it until the next release.
-      large: bytes of arrays that `empty` does not leave to NumPy.
+      large: from how many bytes on `empty` uses reused memory.
     """
 
     def __init__(self, limit: int = FREE_BYTES, large: int = LARGE_BYTES) -> None:
@@ -35,11 +35,19 @@ class ReusableMemory:
         self._spare: dict[int, int] = {}  # surplus bytes of memory that is larger than requested
 
     def array(self, size: int) -> np.ndarray:
-        """Uninitialized memory, `[size]` uint8; it is released when there are no more views of it."""
+        """Uninitialized memory, `[size]` uint8; it is released when there are no more views of it.
+
+        Raises:
+          MemoryError: there is no memory.
+        """
         # Rounded sizes, at most an eighth too large, so that released memory fits other requests.
         step = 1 << max(0, size.bit_length() - 4)
         needed = -(-size // step) * step
-        memory = self._take(needed)
+        try:
+            memory = self._take(needed)
+        except (OSError, OverflowError):  # the mappings of a process are limited; without memory NumPy raises an error
+            self._free.clear()
+            return np.empty(size, np.uint8)
         array = np.frombuffer(memory, np.uint8, size)
         self._lent[id(memory)] = needed
         if len(memory) > needed:
@@ -94,12 +102,9 @@ class ReusableMemory:
 
 def _fresh(size: int) -> mmap.mmap:
     """New memory from the operating system, aligned to pages."""
-    try:
-        if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
-            return mmap.mmap(-1, size)
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # shared, a fork would write into it
-    except (OSError, OverflowError) as error:
-        raise MemoryError(f"expected {size} bytes of memory for an array, got none: {error}") from error
+    if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
+        return mmap.mmap(-1, size)
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # shared, a fork would write into it
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # a kernel may be built without
             memory.madvise(mmap.MADV_HUGEPAGE)

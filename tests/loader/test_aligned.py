@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 import rlds_kit
 from rlds_kit import spec as specs
 from rlds_kit.loader.episodes import WholeEpisodes, equal_stretches
-from rlds_kit.loader.memory import ALIGNMENT, ReusableMemory, aligned
+from rlds_kit.loader.memory import ALIGNMENT, aligned
 from rlds_kit.loader.step_arrays import StepArrays
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.storage.reusable_memory import ReusableMemory
 from tests.loader.recording import numbered
 
 

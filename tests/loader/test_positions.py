@@ -1,10 +1,10 @@
 """Positions of steps, with a table and without."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.loader import positions
 from rlds_kit.loader.positions import Positions
 
 
@@ -27,11 +27,17 @@ def test_no_numbers() -> None:
     assert Positions(np.empty(0, np.int64)).of(np.empty((0, 2), np.int64)).shape == (0, 2)
 
 
-def test_a_table_is_not_much_larger_than_the_numbers() -> None:
+@pytest.mark.parametrize(("apart", "has_table"), [(1, True), (7, True), (9, False), (10_000, False)])
+def test_a_table_has_at_most_64_bytes_for_a_number(apart: int, *, has_table: bool) -> None:
     """Numbers that are far apart are searched for."""
-    far = Positions(np.arange(10) * 10_000)
-    assert far._pages is None
-    near = Positions(np.arange(10_000) * (positions._WIDEST - 1))
-    assert near._pages is not None
-    assert near._pages.nbytes + near._places.nbytes <= 40 * 8 * 10_000
-    assert near.of(np.array([255 * 7]))[0] == 7
+    found = Positions(np.arange(10_000) * apart)
+    assert (found._pages is not None) == has_table
+    if found._pages is not None:
+        assert found._pages.nbytes + found._places.nbytes <= 64 * 10_000
+    assert found.of(np.array([255 * apart]))[0] == 255
+
+
+def test_stretches_far_apart_have_a_table() -> None:
+    """As the steps of blocks in random order."""
+    stretches = np.concatenate([begin + np.arange(100) for begin in range(0, 1_000_000, 10_000)])
+    assert Positions(stretches)._pages is not None

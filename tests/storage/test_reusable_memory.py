@@ -1,5 +1,7 @@
 """Memory that is used again."""
 
+import errno
+import mmap
 import multiprocessing
 import os
 import warnings
@@ -114,8 +116,21 @@ def test_small_arrays_are_left_to_numpy() -> None:
 
 def test_memory_that_does_not_exist_is_a_memory_error() -> None:
     """As it is with NumPy."""
-    with pytest.raises(MemoryError, match="expected 9007199254740992 bytes"):
+    with pytest.raises(MemoryError):
         ReusableMemory().array(1 << 53)
+
+
+def test_a_process_with_too_many_mappings_gets_memory_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program may keep more arrays than the system maps."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    memory = ReusableMemory()
+    array = memory.array(SIZE)
+    array[:] = 1
+    assert (array.shape, memory.lent_bytes) == ((SIZE,), 0)
 
 
 def test_fields_of_episodes_are_read_into_memory_of_earlier_ones(
