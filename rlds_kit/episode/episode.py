@@ -10,16 +10,16 @@ import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.base.errors import DamagedError, SpecError
+from rlds_kit.base.errors import DamagedError
 from rlds_kit.base.step import FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL, EpisodeEnd
+from rlds_kit.episode.stacked_fields import StackedFields
 from rlds_kit.layers.annotation import Annotation, Kind
 from rlds_kit.layers.open_layers import OpenLayers
 from rlds_kit.spec import value
 from rlds_kit.storage import leaf as leaves
 from rlds_kit.storage import restore
 from rlds_kit.storage.episode_entry import EpisodeEntry
-from rlds_kit.storage.episode_reader import EpisodeReader, Wanted, everything, fields
-from rlds_kit.storage.stacking import spec_at, stack_field
+from rlds_kit.storage.episode_reader import EpisodeReader
 
 Step: TypeAlias = dict[str, Any]
 """Field name to value."""
@@ -53,6 +53,7 @@ class Episode:
     ) -> None:
         self._entry, self._header, self._reader, self._layers = entry, header, reader, layers
         self._declared, self._selected, self._rows, self._is_open = declared, selected, rows, is_open
+        self._fields = StackedFields(entry.episode_id, reader, declared, selected, rows)
 
     def __repr__(self) -> str:
         end = "open" if self._is_open else self._ending().name
@@ -205,15 +206,7 @@ class Episode:
         Raises:
           DamagedError: a block's header is damaged.
         """
-        if self._selected is not None:
-            return self._selected
-        found = dict.fromkeys(self._declared.fields)
-        for column in self._headers():
-            found.setdefault(leaves.unescape(leaves.elements(column)[0]))
-        return (*found, *FLAGS)
-
-    def _headers(self) -> list[str]:
-        return self._reader().paths(self._rows.start, self._rows.stop)
+        return self._fields.names
 
     @overload
     def __getitem__(self, key: str) -> Any: ...
@@ -261,36 +254,13 @@ class Episode:
         """
         chosen = names or self.fields
         for name in chosen:
-            self._require_selected(name)
-        found = self._leaves({name: self._path(name) for name in chosen if name not in FLAGS})
-        arrays = dict[str, Any]()
-        for name in chosen:
-            if name in FLAGS:
-                arrays[name] = self._flag(name)
-                continue
-            path, below = found[name]
-            stacked, present = self._field(path, below)
-            if not self._is_absent(path, present):
-                arrays[name] = stacked
-            elif names:
-                raise self._no_field(name)
-        return arrays
-
-    def _leaves(self, paths: Mapping[str, str]) -> dict[str, tuple[str, dict[str, restore.Stack]]]:
-        """The leaves of fields by name, each with the path of the field.
-
-        A part of another of these fields is read by itself, so that no two arrays have the same memory.
-        """
-        apart = {name for name, path in paths.items() if any(_is_below(path, other) for other in paths.values())}
-        below = [part for name, path in paths.items() if name not in apart for part in self._selected_below(path)]
-        together, found = self._read(below), {}
-        for name, path in paths.items():
-            leaves_found = self._read(self._selected_below(path)) if name in apart else together
-            found[name] = (
-                path,
-                {each: stack for each, stack in leaves_found.items() if each == path or _is_below(each, path)},
-            )
-        return found
+            self._fields.require_selected(name)
+        stored = [name for name in chosen if name not in FLAGS]
+        found = self._fields.several(stored)
+        if names:
+            self._fields.require_all(stored, found)
+        found |= {name: self._flag(name) for name in chosen if name in FLAGS}
+        return {name: found[name] for name in chosen if name in found}
 
     @property
     def steps(self) -> "Steps":
@@ -311,7 +281,7 @@ class Episode:
         Raises:
           DamagedError: the data are damaged.
         """
-        return self._reader().stacks(self._rows.start, self._rows.stop, self._wanted()) if self._rows else {}
+        return self._reader().stacks(self._rows.start, self._rows.stop, self._fields.wanted) if self._rows else {}
 
     def _slice(self, key: slice) -> "Episode":
         rows = self._rows[key]
@@ -329,55 +299,10 @@ class Episode:
         )
 
     def _stacked(self, name: str) -> tuple[Any, np.ndarray]:
-        self._require_selected(name)
+        self._fields.require_selected(name)
         if name in FLAGS:
             return self._flag(name), np.ones(self.length, np.bool_)
-        path = self._path(name)
-        stacked, present = self._field(path, self._read(self._selected_below(path)))
-        if self._is_absent(path, present):
-            raise self._no_field(name)
-        return stacked, present
-
-    def _read(self, paths: Sequence[str]) -> dict[str, restore.Stack]:
-        """The leaves at or below some paths, by their paths."""
-        is_any = bool(paths) and bool(self._rows)
-        return self._reader().stacks(self._rows.start, self._rows.stop, fields(paths)) if is_any else {}
-
-    def _field(self, path: str, found: Mapping[str, restore.Stack]) -> tuple[Any, np.ndarray]:
-        """The field of a path, stacked from its leaves, and which steps have a value."""
-        try:
-            return stack_field(path, found, spec_at(self._declared, path), self._rows.start, self._rows.stop)
-        except SpecError as error:
-            raise SpecError(f"episode {self.id}: {error}") from error
-
-    def _is_absent(self, path: str, present: np.ndarray) -> bool:
-        """Whether a path is that of no field of these steps: an undeclared one of which no step has a value."""
-        return bool(self._rows) and not present.any() and spec_at(self._declared, path) is None
-
-    def _no_field(self, name: str) -> KeyError:
-        others = ", ".join(each for each in self.fields if each != name)
-        return KeyError(f"none of these steps has the field {name!r}; others are {others}")
-
-    def _path(self, name: str) -> str:
-        """The path of a field. A name with a slash is a path into a nest, unless a field has this name."""
-        own = leaves.escape(name)
-        if "/" not in name or name in self._declared.fields:
-            return own
-        return own if own in self._recorded else name
-
-    @functools.cached_property
-    def _recorded(self) -> set[str]:
-        """The fields that have a column in the blocks of these steps."""
-        return {leaves.elements(path)[0] for path in self._headers()}
-
-    def _selected_below(self, path: str) -> list[str]:
-        """The selected parts of the field at a path, or all of it."""
-        return [part for part in self._selected_parts if _is_below(part, path)] or [path]
-
-    @functools.cached_property
-    def _selected_parts(self) -> list[str]:
-        """The paths of selected parts of fields."""
-        return [self._path(name) for name in self._selected or () if "/" in name]
+        return self._fields.one(name)
 
     def is_last(self, row: int) -> bool:
         """Whether a row, counted from the episode's start, is its last; False while the episode is being recorded."""
@@ -390,20 +315,6 @@ class Episode:
         if is_set and row in self._rows:
             flag[row - self._rows.start] = True
         return flag
-
-    def _require_selected(self, name: str) -> None:
-        if self._selected is None:
-            return
-        parts = [*self._selected, *(each.partition("/")[0] for each in self._selected)]
-        if not {name, name.partition("/")[0]} & set(parts):
-            raise KeyError(f"field {name!r} was not selected; selected are {', '.join(self._selected)}")
-
-    def _wanted(self) -> Wanted:
-        return everything if self._selected is None else fields(self._path(name) for name in self._selected)
-
-
-def _is_below(path: str, other: str) -> bool:
-    return path.startswith(f"{other}/")
 
 
 class Steps(Sequence[Step]):
@@ -446,7 +357,7 @@ class Steps(Sequence[Step]):
 
     def _between(self, begin: int, end: int) -> list[Step]:
         episode = self._episode
-        columns = episode._reader().columns(begin, end, episode._wanted())  # noqa: SLF001
+        columns = episode._reader().columns(begin, end, episode._fields.wanted)  # noqa: SLF001
         flat: list[dict[str, dict[str, Any]]] = [{} for _ in range(begin, end)]
         for path, parts in columns.items():
             name, _, below = path.partition("/")
