@@ -145,7 +145,7 @@ def _gather_episode(found: Gathered, episode: Episode, spec: specs.Spec) -> None
 
 def _columns(episode: Episode) -> Iterator[Column]:
     """Columns have only the defined values, and distinguish texts, numbers and None."""
-    selected = episode._fields.wanted  # noqa: SLF001
+    selected = episode._fields.wanted
     reader = episode._reader()  # noqa: SLF001  reads the same as `episode["action"]` and `mask`, at once
     for block in reader.blocks(0, episode.length, lambda path: _WANTED(path) and selected(path)):
         yield from block
