@@ -23,8 +23,8 @@ class Positions:
     Args:
       numbers: `[n]` int64, ascending and different.
 
-    >>> Positions(np.array([10, 11, 12, 700])).of(np.array([[700, 11]]))
-    array([[3, 1]], dtype=int32)
+    >>> Positions(np.array([10, 11, 12, 700])).of(np.array([[700, 11]])).tolist()
+    [[3, 1]]
     """
 
     def __init__(self, numbers: np.ndarray) -> None:
