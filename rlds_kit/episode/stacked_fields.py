@@ -101,12 +101,12 @@ class StackedFields:
 
         A part of another of these fields is read by itself, so that no two arrays have the same memory.
         """
-        apart = {name for name, path in paths.items() if any(_is_below(path, other) for other in paths.values())}
+        apart = {name for name, path in paths.items() if any(_is_part(path, other) for other in paths.values())}
         below = [part for name, path in paths.items() if name not in apart for part in self._selected_below(path)]
         together, found = self._read(below), dict[str, tuple[str, dict[str, Stack]]]()
         for name, path in paths.items():
             every = self._read(self._selected_below(path)) if name in apart else together
-            found[name] = path, {each: every[each] for each in every if each == path or _is_below(each, path)}
+            found[name] = path, {each: every[each] for each in every if leaves.is_at_or_below(each, path)}
         return found
 
     def _read(self, paths: Sequence[str]) -> dict[str, Stack]:
@@ -146,7 +146,7 @@ class StackedFields:
 
     def _selected_below(self, path: str) -> list[str]:
         """The selected parts of the field at a path, or all of it."""
-        return [part for part in self._selected_parts if _is_below(part, path)] or [path]
+        return [part for part in self._selected_parts if _is_part(part, path)] or [path]
 
     @functools.cached_property
     def _selected_parts(self) -> list[str]:
@@ -154,5 +154,5 @@ class StackedFields:
         return [self._path(name) for name in self._selected or () if "/" in name]
 
 
-def _is_below(path: str, other: str) -> bool:
-    return path.startswith(f"{other}/")
+def _is_part(path: str, whole: str) -> bool:
+    return path != whole and leaves.is_at_or_below(path, whole)

@@ -8,6 +8,7 @@ import numpy as np
 from rlds_kit.base.errors import SpecError
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.episode_reader import EpisodeReader, Wanted
+from rlds_kit.storage.leaf import is_at_or_below
 from rlds_kit.storage.restore import Allocate, Stack, empty, exact
 
 
@@ -49,7 +50,7 @@ class Overlay:
           SpecError: a selected field has invalid amendments.
         """
         for field, message in self._faults.items():
-            below = (path for path in recorded if f"{path}/".startswith(f"{field}/"))
+            below = (path for path in recorded if is_at_or_below(path, field))
             if wanted(field) or any(map(wanted, below)):
                 raise SpecError(message)
 
@@ -59,7 +60,7 @@ class Overlay:
 
     def covers(self, path: str) -> bool:
         """Whether a column lies at, below or above the path of an amended field."""
-        return any(f"{path}/".startswith(f"{field}/") or f"{field}/".startswith(f"{path}/") for field in self._rows)
+        return any(_overlap(path, field) for field in self._rows)
 
     def put(self, found: Mapping[str, list[Column]], wanted: Wanted) -> dict[str, list[Column]]:
         """Recorded columns without the amended rows, and the columns of the amendments."""
@@ -76,11 +77,7 @@ class Overlay:
 
     def _amended_rows(self, path: str) -> np.ndarray:
         """The rows in which the value at a path is amended, completely or in part."""
-        found = [
-            rows
-            for field, rows in self._rows.items()
-            if f"{path}/".startswith(f"{field}/") or f"{field}/".startswith(f"{path}/")
-        ]
+        found = [rows for field, rows in self._rows.items() if _overlap(path, field)]
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     def _require_parts(self, path: str, parts: Sequence[Column], rows: np.ndarray) -> None:
@@ -162,6 +159,11 @@ class AmendedReader(EpisodeReader):
 
 def _is_in(column: Column, begin: int, end: int) -> bool:
     return bool(len(column.rows)) and column.rows[0] < end and column.rows[-1] >= begin
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one path is at or below the other."""
+    return is_at_or_below(one, other) or is_at_or_below(other, one)
 
 
 def _without(column: Column, rows: np.ndarray) -> Column:

@@ -83,7 +83,7 @@ def require_cast(layouts: Mapping[str, Sequence[Leaf]], dtypes: Mapping[str, np.
 
 def _is_below(path: str, name: str) -> bool:
     """Whether a leaf is at or below `name`, which is a path, or the name of a field that contains a slash."""
-    return any(f"{path}/".startswith(f"{each}/") for each in (name, leaves.escape(name)))
+    return any(leaves.is_at_or_below(path, each) for each in (name, leaves.escape(name)))
 
 
 def _cast(leaf: Leaf, dtypes: Mapping[str, np.dtype[Any]]) -> Leaf:
@@ -121,11 +121,8 @@ def read_leaf(leaf: Leaf, stacks: Mapping[str, Stack], begin: int, end: int) -> 
       `[end - begin, *leaf.shape]`, in the leaf's dtype unless that would change a value, and `[end - begin]` bool,
       which rows have one.
     """
-    below = f"{leaf.path}/"
     here = {
-        path: stack
-        for path, stack in stacks.items()
-        if (path == leaf.path or path.startswith(below)) and not stack.is_empty
+        path: stack for path, stack in stacks.items() if leaves.is_at_or_below(path, leaf.path) and not stack.is_empty
     }
     if not here:
         return None

@@ -93,6 +93,15 @@ def field_of(path: str) -> str:
     return unescape(elements(path)[0])
 
 
+def is_at_or_below(path: str, other: str) -> bool:
+    """Whether a path is another one, or that of a part of what is there.
+
+    >>> is_at_or_below("observation/pixels", "observation"), is_at_or_below("observation_valid", "observation")
+    (True, False)
+    """
+    return path == other or path.startswith(f"{other}/")
+
+
 def elements(path: str) -> list[str]:
     """The escaped elements of a path."""
     return path.split("/")

@@ -23,6 +23,7 @@ from rlds_kit.storage import restore
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.episode_reader import fields
 from rlds_kit.storage.leaf import elements as elements_of
+from rlds_kit.storage.leaf import is_at_or_below
 from rlds_kit.storage.stacking import spec_at
 from rlds_kit.tools.plot.tally import Tally
 
@@ -135,7 +136,7 @@ def size_of(dataset: Dataset) -> int:
 def _gather_episode(found: Gathered, episode: Episode, spec: specs.Spec) -> None:
     totals: dict[str, float] = {}
     for column in _columns(episode):
-        if (column.key.path + "/").startswith(REWARD + "/"):
+        if is_at_or_below(column.key.path, REWARD):
             _add_reward(found, totals, column)
         else:
             _add_action(found, column, spec)

@@ -12,6 +12,7 @@ from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_records import end_of, start_of
+from rlds_kit.storage.leaf import is_at_or_below
 from rlds_kit.storage.shard_file import ShardFile
 
 
@@ -64,7 +65,7 @@ def columns_of(file: ShardFile, entry: EpisodeEntry, field: str) -> Iterator[Col
     """
     for position, base, header in headers_of(file, entry):
         for column in header.columns:
-            if (column.path + "/").startswith(field + "/"):
+            if is_at_or_below(column.path, field):
                 yield file.sound(partial(_column, file, position, base, column))
 
 

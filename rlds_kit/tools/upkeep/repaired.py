@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.spec import value
+from rlds_kit.storage.leaf import is_at_or_below
 
 REPAIRED: Final = "repaired"
 
@@ -22,7 +23,7 @@ class Span(NamedTuple):
 
     def covers(self, path: str, step: int) -> bool:
         """Whether the span includes the path, or a part of it, at a step."""
-        return self.begin <= step < self.end and (self.path + "/").startswith(path + "/")
+        return self.begin <= step < self.end and is_at_or_below(self.path, path)
 
 
 @dataclass(frozen=True, slots=True)
