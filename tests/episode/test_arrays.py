@@ -97,6 +97,15 @@ def test_a_field_and_a_part_of_it_share_no_memory(robot: rlds_kit.Dataset) -> No
     assert found["observation/state"][:, 0].tolist() == [0, 1, 2, 3, 4, 5]
 
 
+def test_names_that_begin_alike(tmp_path: Path) -> None:
+    """A field is no part of another one whose name its own begins with."""
+    with EpisodeWriter(tmp_path / "data", record_time=False) as writer, writer.episode() as episode:
+        episode.start(0, image=0, image_valid=True)
+        episode.step(action=1, reward=1.0, observation=1, image=1, image_valid=False, terminated=True)
+    found = rlds_kit.open(tmp_path / "data").episodes[0].arrays("image", "image_valid")
+    assert {name: each.tolist() for name, each in found.items()} == {"image": [0, 1], "image_valid": [True, False]}
+
+
 def test_fields_without_a_value_in_these_steps(robot: rlds_kit.Dataset) -> None:
     """Are left out if all were wanted, and an error if they were named."""
     part = robot.episodes[0][:3]

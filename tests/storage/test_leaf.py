@@ -1,5 +1,6 @@
 """Steps as leaves: paths that cannot be confused, and nests that come back from them."""
 
+import doctest
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,18 @@ def test_a_path_is_its_elements(keys: list[str]) -> None:
     """Keys joined into a path come apart again."""
     path = "/".join(["field", *map(leaves.escape, keys)])
     assert [leaves.unescape(element) for element in leaves.elements(path)] == ["field", *keys]
+
+
+def test_the_examples() -> None:
+    assert doctest.testmod(leaves).failed == 0
+
+
+@given(st.lists(strategies.keys, max_size=4), st.lists(strategies.keys, min_size=1, max_size=4))
+def test_paths_are_below_others_by_their_elements(keys: list[str], others: list[str]) -> None:
+    """Never by the beginning of a name."""
+    whole = "/".join(map(leaves.escape, others))
+    assert leaves.is_at_or_below("/".join(map(leaves.escape, (*others, *keys))), whole)
+    assert not leaves.is_at_or_below(whole + "x", whole)
 
 
 @pytest.mark.parametrize("key", ["(0)", "[0]", "(", "[x"])
