@@ -104,6 +104,7 @@ def test_names_that_begin_alike(tmp_path: Path) -> None:
         episode.step(action=1, reward=1.0, observation=1, image=1, image_valid=False, terminated=True)
     found = rlds_kit.open(tmp_path / "data").episodes[0].arrays("image", "image_valid")
     assert {name: each.tolist() for name, each in found.items()} == {"image": [0, 1], "image_valid": [True, False]}
+    assert [each.dtype for each in found.values()] == [np.int64, np.bool_]  # of a mixture they would be objects
 
 
 def test_fields_without_a_value_in_these_steps(robot: rlds_kit.Dataset) -> None:
