@@ -24,7 +24,7 @@ ROOMS = (
     "transformations",
     "trials",
 )
-FILTERS = ("_native", "noise_split", "past_cache", "predict", "row_by_row", "runs", "shuffle", "sparse_xor")
+FILTERS = ("_native", "noise_split", "past_cache", "predict", "row_by_row", "runs", "shuffle", "sparse_xor", "xxh3")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
 PAGES = {"Changelog": "blob/main/CHANGELOG.md", "Documentation": "tree/main/docs", "Issues": "issues"}
@@ -49,7 +49,7 @@ native = [
     Extension(
         f"rlds_kit.{module}",
         sources,
-        depends=["rlds_kit/storage/columns.h", "rlds_kit/storage/filters.h"],
+        depends=[f"rlds_kit/storage/{name}.h" for name in ("columns", "cpu", "filters", "xxh3")],
         include_dirs=[] if pure else numpy_headers(),
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
         py_limited_api=True,

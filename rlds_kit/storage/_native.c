@@ -19,32 +19,78 @@ static int check_range(Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count) {
 /* Filters that encode each row relative to the previous row. */
 
 typedef Py_ssize_t (*MostBytes)(Py_ssize_t, Py_ssize_t);
-typedef uint8_t *(*Encode)(const uint8_t *, Py_ssize_t, Py_ssize_t, const uint8_t *, uint8_t *);
+typedef uint8_t *(*Encode)(const uint8_t *, Py_ssize_t, Py_ssize_t, const uint8_t *, uint8_t *, Xxh3 *);
 typedef int (*Decode)(const uint8_t *, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, uint8_t *, uint8_t *);
 
+/* The hash in a buffer that `new_hash` has made; NULL if it is not one. */
+static Xxh3 *hash_of(const Py_buffer *state) {
+  Xxh3 *hash = state->buf;
+  if (state->len == (Py_ssize_t)sizeof(Xxh3) && is_valid_hash(hash)) return hash;
+  PyErr_Format(PyExc_ValueError, "expected a hash from new_hash(), got %zd other bytes", state->len);
+  return NULL;
+}
+
+/* fn(rows, count, hash), where the hash is optional. */
 static PyObject *encode_with(Encode encode, MostBytes most_bytes, PyObject *args) {
-  Py_buffer rows;
+  Py_buffer rows, state = {0};
   Py_ssize_t count;
-  if (!PyArg_ParseTuple(args, "y*n", &rows, &count)) return NULL;
+  if (!PyArg_ParseTuple(args, "y*n|w*", &rows, &count, &state)) return NULL;
   PyObject *result = NULL;
+  Xxh3 *hash = state.obj ? hash_of(&state) : NULL;
   Py_ssize_t width = count > 0 ? rows.len / count : 0;
-  if (check_sizes(rows.len, count, width)) {
-    /* Memory that is not written to costs nothing, and the result is copied out of it because it is small. */
-    uint8_t *stored = malloc((size_t)most_bytes(count, width)), *end = stored;
-    uint8_t *zeros = calloc((size_t)width, 1);
-    if (stored && zeros) {
-      Py_BEGIN_ALLOW_THREADS
-      end = encode(rows.buf, count, width, zeros, stored);
-      Py_END_ALLOW_THREADS
-      result = PyBytes_FromStringAndSize((const char *)stored, end - stored);
-    } else {
-      PyErr_NoMemory();
-    }
+  if ((hash || !state.obj) && check_sizes(rows.len, count, width)) {
+    /* Memory that is not written to costs nothing, and the result is copied out of it because it is small. Large memory
+     * is taken from the system, and given back to it, without the interpreter lock: a recorded program would wait. */
+    uint8_t *stored, *zeros, *end = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    stored = malloc((size_t)most_bytes(count, width)), zeros = calloc((size_t)width, 1);
+    if (stored && zeros) end = encode(rows.buf, count, width, zeros, stored, hash);
+    Py_END_ALLOW_THREADS
+    result = end ? PyBytes_FromStringAndSize(NULL, end - stored) : PyErr_NoMemory();
+    Py_BEGIN_ALLOW_THREADS
+    if (result) memcpy(PyBytes_AsString(result), stored, (size_t)(end - stored));
     free(zeros);
     free(stored);
+    Py_END_ALLOW_THREADS
   }
+  if (state.obj) PyBuffer_Release(&state);
   PyBuffer_Release(&rows);
   return result;
+}
+
+static PyObject *new_hash(PyObject *self, PyObject *args) {
+  (void)self, (void)args;
+  static const Xxh3 empty;
+  return PyByteArray_FromStringAndSize((const char *)&empty, sizeof empty);
+}
+
+/* add(hash, data) */
+static PyObject *add(PyObject *self, PyObject *args) {
+  (void)self;
+  Py_buffer state, data;
+  if (!PyArg_ParseTuple(args, "w*y*", &state, &data)) return NULL;
+  Xxh3 *hash = hash_of(&state);
+  if (hash) {
+    Py_BEGIN_ALLOW_THREADS
+    xxh3_add(hash, data.buf, (uint64_t)data.len);
+    Py_END_ALLOW_THREADS
+  }
+  PyBuffer_Release(&data);
+  PyBuffer_Release(&state);
+  if (!hash) return NULL;
+  Py_RETURN_NONE;
+}
+
+/* digest(hash) */
+static PyObject *digest(PyObject *self, PyObject *args) {
+  (void)self;
+  Py_buffer state;
+  uint8_t found[16];
+  if (!PyArg_ParseTuple(args, "y*", &state)) return NULL;
+  const Xxh3 *hash = hash_of(&state);
+  if (hash) xxh3_end(hash, found);
+  PyBuffer_Release(&state);
+  return hash ? PyBytes_FromStringAndSize((const char *)found, sizeof found) : NULL;
 }
 
 static PyObject *decode_with(Decode decode, const char *wrong, PyObject *args) {
@@ -299,9 +345,12 @@ static PyObject *unpredict_split(PyObject *self, PyObject *args) {
 }
 
 static PyMethodDef methods[] = {
-    {"sparse_xor", sparse_xor, METH_VARARGS, "Return bitmap and values of `rows` (a buffer) in `count` rows."},
+    {"sparse_xor", sparse_xor, METH_VARARGS, "Return bitmap and values of `rows` (a buffer) in `count` rows, which are added to a hash, if one is given."},
     {"unsparse_xor", unsparse_xor, METH_VARARGS, "Write `count` of the `total` rows of `stored`, from `begin` on, into the buffer `rows`."},
-    {"runs", runs, METH_VARARGS, "Return counts, places and bytes of runs of `rows` in `count` rows."},
+    {"runs", runs, METH_VARARGS, "Return counts, places and bytes of runs of `rows` in `count` rows, which are added to a hash, if one is given."},
+    {"new_hash", new_hash, METH_NOARGS, "Return a buffer that holds the XXH3-128 of no data."},
+    {"add", add, METH_VARARGS, "Add data to a hash."},
+    {"digest", digest, METH_VARARGS, "Return a hash as 16 bytes, big-endian."},
     {"unruns", unruns, METH_VARARGS, "Write `count` of the `total` rows of `stored`, from `begin` on, into the buffer `rows`."},
     {"shuffle", shuffle, METH_VARARGS, "Return the byte planes of `rows` in `count` rows of elements of `itemsize` bytes."},
     {"unshuffle", unshuffle, METH_VARARGS, "Write `count` of the `total` rows of byte planes into the buffer `rows`."},

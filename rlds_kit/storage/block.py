@@ -20,7 +20,7 @@ from rlds_kit.riegeli import errors as riegeli_errors
 from rlds_kit.riegeli import varint
 from rlds_kit.storage import block_header
 from rlds_kit.storage import column as columns
-from rlds_kit.storage.column import Column
+from rlds_kit.storage.column import NO_HASHES, Column, Hashes
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.plausible import ID_BYTES
@@ -64,7 +64,9 @@ class PrefixTooShortError(Exception):
         self.needed = needed
 
 
-def encode(episode_id: bytes, rows: range, block: Sequence[Column], choose: FilterChoice) -> bytes:
+def encode(
+    episode_id: bytes, rows: range, block: Sequence[Column], choose: FilterChoice, hashes: Hashes = NO_HASHES
+) -> bytes:
     """The record of a block.
 
     Args:
@@ -73,10 +75,12 @@ def encode(episode_id: bytes, rows: range, block: Sequence[Column], choose: Filt
         columns may begin one row earlier.
       block: its columns.
       choose: chooses the filters, and remembers earlier choices.
+      hashes: to add the values of some of the columns to.
     """
     parts = []
     for column in block:
-        first_row, covered, filter_, codec, decoded_length, payload = columns.pack(column, choose)
+        running = hashes.get(column.key) if hashes else None
+        first_row, covered, filter_, codec, decoded_length, payload = columns.pack(column, choose, running)
         shape = None if column.shapes is not None else column.values.shape[1:]
         is_partial = len(column.rows) != covered
         fields = block_header.layout(column.key, first_row, covered, is_partial, shape, filter_, codec)

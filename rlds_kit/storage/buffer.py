@@ -68,9 +68,8 @@ class ArrayBuffer:
             self._pool.give(self._dense)
             self._dense = None
 
-    def seal(self) -> Column:
-        """The column of all rows so far. The buffer must not be used afterwards."""
-        rows = np.array(self.rows, np.int64)
+    def seal(self, rows: np.ndarray) -> Column:
+        """The column of all rows so far, `[n]` int64. The buffer must not be used afterwards."""
         if self._dense is not None:
             return Column(self.key, rows, self._dense[: len(rows)])
         items = self._items or []
@@ -96,9 +95,8 @@ class _ItemBuffer:
 class NumberBuffer(_ItemBuffer):
     """A buffer for Python and NumPy numbers, bool and None, which are immutable and need no copy."""
 
-    def seal(self) -> Column:
-        """The column of all rows so far."""
-        rows = np.array(self.rows, np.int64)
+    def seal(self, rows: np.ndarray) -> Column:
+        """The column of all rows so far, `[n]` int64."""
         if self.key.kind == pb.NONE:
             return Column(self.key, rows, np.empty((len(rows), 0), np.uint8))
         return Column(self.key, rows, np.array(self.items, columns.storage_dtype(self.key)))
@@ -111,9 +109,8 @@ class BytesBuffer(_ItemBuffer):
         super().__init__(key)
         self.encode: Callable[[Any], bytes] = _ENCODERS.get(key.kind, bytes)
 
-    def seal(self) -> Column:
-        """The column of all rows so far."""
-        rows = np.array(self.rows, np.int64)
+    def seal(self, rows: np.ndarray) -> Column:
+        """The column of all rows so far, `[n]` int64."""
         lengths = np.array([len(item) for item in self.items], np.int64)
         flat = np.frombuffer(b"".join(self.items), np.uint8)
         if bool((lengths == lengths[0]).all()):
@@ -162,8 +159,7 @@ def column_of(key: ColumnKey, rows: np.ndarray, items: Sequence[Any]) -> Column:
             (data,) = encoded.values()
             return Column(key, rows, np.frombuffer(data * len(rows), np.uint8).reshape(len(rows), len(data)))
         buffer.items = [encoded[item] for item in items]
-    buffer.rows = rows.tolist()
-    return buffer.seal()
+    return buffer.seal(rows)
 
 
 def stored(key: ColumnKey, item: Any) -> np.ndarray:  # any value of this column

@@ -4,7 +4,9 @@ The decoded payload is, in this order: a presence bitmap (`partial`: one bit a c
 shapes of the present values (`ragged`: `rank` little-endian uint32 each), and the present values in C order.
 """
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import xxhash
@@ -20,12 +22,15 @@ from rlds_kit.storage.filter_choice import LIGHT_BYTES, FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of, unpredict
 from rlds_kit.storage.rows import Part, Rows
+from rlds_kit.storage.running_hash import RunningHash
 from rlds_kit.storage.xor import unxor
 
 _LARGE_BYTES: Final = 1 << 14
 """Smaller columns are decompressed faster in one call than through a reader."""
 WORTHWHILE_BYTES: Final = 32
 """Smaller savings are not worth the time for decompression."""
+_HASHED_WHILE_ENCODED: Final = 1 << 12
+"""Bytes of a value from which on it is hashed while it is encoded; many smaller ones are in the cache together."""
 _FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR})
 """Filters that do not move elements."""
 
@@ -77,6 +82,11 @@ def storage_dtype(key: ColumnKey) -> np.dtype[Any]:
     return key.dtype if key.dtype is not None else STORAGE_DTYPES[key.kind]
 
 
+Hashes: TypeAlias = Mapping[ColumnKey, RunningHash]
+"""Of columns that are hashed while they are encoded."""
+NO_HASHES: Final[Hashes] = MappingProxyType({})
+
+
 class Packed(NamedTuple):
     """A column as it is stored.
 
@@ -119,12 +129,13 @@ def encode(column: Column, choose: FilterChoice) -> tuple[pb.Column, bytes]:
     return header, bytes(packed.payload)
 
 
-def pack(column: Column, choose: FilterChoice) -> Packed:
+def pack(column: Column, choose: FilterChoice, running: RunningHash | None = None) -> Packed:
     """Filters and compresses the values of a column.
 
     Args:
       column: at least one row.
       choose: chooses the filter, and remembers earlier choices for this field.
+      running: a hash to add the values to; only for a column that `is_hashed_while_encoded`.
     """
     first = int(column.rows[0])
     count = int(column.rows[-1]) - first + 1
@@ -141,13 +152,20 @@ def pack(column: Column, choose: FilterChoice) -> Packed:
     else:
         rows = values.view(np.uint8).reshape(len(values), -1)
         number, level = choose(column.key, rows, values.dtype, values.shape[1:])
+        if running is not None and number not in filters.WHILE_HASHED:
+            running.update(rows.data)
+            running = None
         if number == pb.IDENTITY and level == NO_LEVEL:
             plain = prefix + values.tobytes() if prefix else _memory_of(values)
             return Packed(first, count, number, pb.STORED, len(plain), plain)
         if number == pb.REPEAT and rows.shape[1] <= WORTHWHILE_BYTES:
             parts = [rows[0].tobytes()]
         else:
-            filtered = filters.APPLY[number](rows, values.dtype.itemsize, values.shape[1:])
+            filtered = (
+                filters.APPLY[number](rows, values.dtype.itemsize, values.shape[1:])
+                if running is None
+                else (filters.WHILE_HASHED[number](rows, running),)
+            )
             parts = [part.reshape(-1).data for part in filtered]
     if prefix:
         parts[0] = prefix + parts[0]
@@ -162,6 +180,13 @@ def pack(column: Column, choose: FilterChoice) -> Packed:
         return Packed(first, count, number, codec, length, payload)
     plain = prefix + values.tobytes()
     return Packed(first, count, pb.IDENTITY, pb.STORED, len(plain), plain)
+
+
+def is_hashed_while_encoded(column: Column) -> bool:
+    """Whether values are so large that they are best hashed while they are encoded, when they are in the cache."""
+    values = column.values
+    is_plain = column.shapes is None and values.dtype.itemsize == 1 and values.dtype.kind in "biu"
+    return is_plain and values.nbytes >= _HASHED_WHILE_ENCODED * max(1, len(values))
 
 
 def _memory_of(values: np.ndarray) -> memoryview:

@@ -1,12 +1,9 @@
-/* Columns of many blocks with one call, to be read: _columns.c, or to be written: pieces.c; and the hashes of xxh3.c. */
+/* Columns of many blocks with one call, to be read: _columns.c, or to be written: pieces.c. */
 
 #ifndef RLDS_KIT_STORAGE_COLUMNS_H
 #define RLDS_KIT_STORAGE_COLUMNS_H
 
 #include "filters.h"
-
-uint64_t xxh3(const uint8_t *data, uint64_t size);
-void xxh3_128(const uint8_t *data, uint64_t size, uint8_t *hash);
 
 /* Consecutive rows of a column, at a byte of its memory. */
 typedef struct {

@@ -12,13 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loops that benefit from wider vector registers are compiled for each kind of processor; the version is selected when
- * the library is loaded. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define FOR_EACH_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FOR_EACH_CPU
-#endif
+#include "cpu.h"
+#include "xxh3.h"
 
 /* Stores that bypass the cache: past_cache.c */
 
@@ -43,7 +38,8 @@ int pick_rows(DecodeRow decode, void *from, const Pick *picks, Py_ssize_t count,
 /* SPARSE_XOR: sparse_xor.c */
 
 Py_ssize_t most_bytes_sparse(Py_ssize_t count, Py_ssize_t width);
-uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to);
+uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to,
+                       Xxh3 *hash);
 int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count,
                   Py_ssize_t width, uint8_t *rows, uint8_t *row);
 
@@ -53,7 +49,8 @@ int pick_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, const 
 /* XOR_RUNS: runs.c */
 
 Py_ssize_t most_bytes_runs(Py_ssize_t count, Py_ssize_t width);
-uint8_t *encode_runs(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to);
+uint8_t *encode_runs(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to,
+                     Xxh3 *hash);
 int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count,
                 Py_ssize_t width, uint8_t *rows, uint8_t *row);
 

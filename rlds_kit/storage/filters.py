@@ -14,6 +14,7 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import noise_split, predict, runs
 from rlds_kit.storage.native import native
 from rlds_kit.storage.rows import Part, Rows, Stored, array_bytes, in_whole
+from rlds_kit.storage.running_hash import RunningHash, encoded_and_hashed
 from rlds_kit.storage.xor import unxor, xor
 
 Parts: TypeAlias = tuple[np.ndarray, ...]
@@ -25,15 +26,15 @@ _LONG_PLANE: Final = 256
 """Bytes of a plane from which on it pays to describe the distribution of its bytes separately."""
 
 
-def sparse_xor(rows: Rows) -> Stored:
+def sparse_xor(rows: Rows, running: RunningHash | None = None) -> Stored:
     """`xor`, then for each row a bitmap of the bytes that are not zero, then all these bytes.
+
+    Rows are also added to a running hash, if one is given.
 
     >>> sparse_xor(np.array([[1, 2], [1, 3]], np.uint8)).tolist()
     [3, 2, 1, 2, 1]
     """
-    if native is not None:
-        return np.frombuffer(native.sparse_xor(np.ascontiguousarray(rows), len(rows)), np.uint8)
-    return sparse_xor_twin(rows)
+    return encoded_and_hashed(getattr(native, "sparse_xor", None), sparse_xor_twin, rows, running)
 
 
 def sparse_xor_twin(rows: Rows) -> Stored:
@@ -215,6 +216,12 @@ APPLY: Final[dict[int, Callable[[Rows, int, Shape], Parts]]] = {
     pb.XOR_RUNS: lambda rows, _, __: (runs.runs(rows),),
 }
 """The filters by number; each is called with the rows, the size of an element and the shape of a value."""
+
+WHILE_HASHED: Final[dict[int, Callable[[Rows, RunningHash], Stored]]] = {
+    pb.SPARSE_XOR: sparse_xor,
+    pb.XOR_RUNS: runs.runs,
+}
+"""Filters that add rows to a hash while these are in the cache, which saves reading them from memory again."""
 
 
 RANDOM_ACCESS: Final = frozenset(

@@ -2,6 +2,8 @@
 
 from typing import Any, Final, TypeAlias
 
+import numpy as np
+
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.buffer import ArrayBuffer, Buffer, BytesBuffer, make_buffer
@@ -173,7 +175,13 @@ class RowBuffer:
         """Returns all columns that have rows. Nothing can be added afterwards."""
         self._observed.spread()
         self._acted.spread()
-        return [buffer.seal() for buffer in self._columns.values() if buffer.rows]
+        columns, numbers, rows = list[Column](), list[int](), np.empty(0, np.int64)
+        for buffer in self._columns.values():
+            if buffer.rows != numbers:  # most columns have the same rows
+                numbers, rows = buffer.rows, np.array(buffer.rows, np.int64)
+            if numbers:
+                columns.append(buffer.seal(rows))
+        return columns
 
     def _layout(self, side: _Side, leaves: Leaves) -> _Layout:
         run = side.run

@@ -10,6 +10,7 @@ import numpy as np
 
 from rlds_kit.storage.native import native
 from rlds_kit.storage.rows import Part, Rows, Stored, array_bytes, in_whole
+from rlds_kit.storage.running_hash import RunningHash, encoded_and_hashed
 from rlds_kit.storage.xor import unxor, xor
 
 WIDE: Final = 32
@@ -20,15 +21,15 @@ _MOST: Final = (1 << 16) - 1
 """Maximum of a gap and of a length."""
 
 
-def runs(rows: Rows) -> Stored:
+def runs(rows: Rows, running: RunningHash | None = None) -> Stored:
     """`xor`, then how many pairs each row has, the pairs of gaps and lengths of runs, and the bytes of all runs.
+
+    Rows are also added to a running hash, if one is given.
 
     >>> runs(np.array([[1, 2, 3], [1, 2, 7]], np.uint8)).tolist()
     [1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 3, 0, 2, 0, 1, 0, 1, 2, 3, 4]
     """
-    if native is None:
-        return runs_twin(rows)
-    return np.frombuffer(native.runs(np.ascontiguousarray(rows), len(rows)), np.uint8)
+    return encoded_and_hashed(getattr(native, "runs", None), runs_twin, rows, running)
 
 
 def runs_twin(rows: Rows) -> Stored:

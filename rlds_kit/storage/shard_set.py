@@ -14,7 +14,7 @@ from rlds_kit.riegeli.blocks import CHUNK_HEADER_SIZE
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.amendment import SeenFields
 from rlds_kit.storage.block_parts import HEAVY_BYTES, acted_fields, cut, rows_of_parts
-from rlds_kit.storage.column import Column
+from rlds_kit.storage.column import Column, Hashes
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.index_builder import EpisodeRecords
@@ -156,11 +156,12 @@ class ShardSet:
         amendment = self._shards[episode.shard].amendment(columns)
         if amendment is not None:
             episode.shard.amend(amendment)
-        self._write(episode.shard, job, columns)
+        hashes = episode.digest.hashes(columns)
+        self._write(episode.shard, job, columns, hashes)
         if job.is_whole:
-            episode.digest.update_once(columns)
+            episode.digest.update_once(columns, hashes)
         else:
-            episode.digest.update(columns)
+            episode.digest.update(columns, hashes)
 
     def _write_encoded(self, episode: OpenEpisode, job: Block) -> bool:
         """Writes rows that were encoded together with those of other blocks; False if they were not."""
@@ -181,7 +182,7 @@ class ShardSet:
         """Whether a block of so many rows need not be divided."""
         return not self._cut_heavy_blocks or rows * self._row_bytes < HEAVY_BYTES
 
-    def _write(self, shard: ShardWriter, job: Block, columns: Sequence[Column]) -> None:
+    def _write(self, shard: ShardWriter, job: Block, columns: Sequence[Column], hashes: Hashes) -> None:
         """Writes rows, in parts if the size of the previous rows suggests that the block is large."""
         self._acted |= acted_fields(job.rows, columns)
         parts = list(rows_of_parts(job.rows, self._row_bytes)) if self._cut_heavy_blocks else [job.rows]
@@ -190,7 +191,7 @@ class ShardSet:
             begin = None if rows.start == job.rows.start else rows.start
             end = None if rows.stop == job.rows.stop else rows.stop
             part = cut(columns, self._acted, begin, end) if len(parts) > 1 else columns
-            written += shard.block(job.episode_id, rows, part, self._choose)
+            written += shard.block(job.episode_id, rows, part, self._choose, hashes)
         self._row_bytes = written / len(job.rows)
 
     def end(self, job: End) -> None:

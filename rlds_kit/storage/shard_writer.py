@@ -12,7 +12,7 @@ from rlds_kit.riegeli import array_record, chunk
 from rlds_kit.riegeli.single import frame_record
 from rlds_kit.riegeli.writer import RecordWriter
 from rlds_kit.storage import block
-from rlds_kit.storage.column import Column
+from rlds_kit.storage.column import NO_HASHES, Column, Hashes
 from rlds_kit.storage.episode_table import EpisodeTable
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.index_builder import EpisodeRecords, IndexBuilder
@@ -86,9 +86,16 @@ class ShardWriter:
         amendment = pb.SpecAmendment(spec=spec)
         self._write(pb.Record(version=block.MAJOR_VERSION, amendment=amendment).SerializeToString())
 
-    def block(self, episode_id: bytes, rows: range, columns: Sequence[Column], choose: FilterChoice) -> int:
-        """Writes the next rows of an open episode; returns the number of bytes."""
-        record = block.encode(episode_id, rows, columns, choose)
+    def block(
+        self,
+        episode_id: bytes,
+        rows: range,
+        columns: Sequence[Column],
+        choose: FilterChoice,
+        hashes: Hashes = NO_HASHES,
+    ) -> int:
+        """Writes the next rows of an open episode; returns the number of bytes. Arguments as for `block.encode`."""
+        record = block.encode(episode_id, rows, columns, choose, hashes)
         self.encoded_block(episode_id, rows, record)
         return len(record)
 

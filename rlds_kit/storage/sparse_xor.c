@@ -41,13 +41,16 @@ static inline uint8_t *encode_byte(const uint8_t *row, const uint8_t *previous, 
 Py_ssize_t most_bytes_sparse(Py_ssize_t count, Py_ssize_t width) { return count * ((width + 7) / 8) + count * width + 1; }
 
 /* Writes the bitmap of every row, each in whole bytes, and then the values; returns their end. `zeros` is the row
- * before the first one. `to` has `room_for_sparse` bytes. */
+ * before the first one. `to` has `most_bytes_sparse` bytes. Every row is added to `hash`, unless that is NULL, while it
+ * is in the cache. */
 FOR_EACH_CPU
-uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to) {
+uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to,
+                       Xxh3 *hash) {
   uint8_t *bits = to, *values = to + count * ((width + 7) / 8);
   for (Py_ssize_t i = 0; i < count; ++i) {
     const uint8_t *row = rows + i * width, *previous = i ? row - width : zeros;
     Py_ssize_t at = 0;
+    if (hash) xxh3_add(hash, row, (uint64_t)width);
     for (; at + STRIDE <= width; at += STRIDE, bits += STRIDE / 8) {
       if (is_equal(row + at, previous + at))
         memset(bits, 0, STRIDE / 8);

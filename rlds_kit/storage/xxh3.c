@@ -1,7 +1,12 @@
 /* XXH3-64 and XXH3-128 with seed 0, as https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md describes it: the package xxhash
- * cannot be called from C, and so not without the GIL for thousands of columns. */
+ * cannot be called from C, and so not without the GIL for thousands of columns, nor row by row while rows are encoded. */
 
-#include "columns.h"
+#include "xxh3.h"
+
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 static const uint8_t SECRET[192] = {
     0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c, 0xde, 0xd4, 0x6d, 0xe9,
@@ -16,12 +21,16 @@ static const uint8_t SECRET[192] = {
     0x16, 0x04, 0x28, 0xaf, 0xd7, 0xfb, 0xca, 0xbb, 0x4b, 0x40, 0x7e,
 };
 
-#define STRIPE 64
+#define LAST_SECRET (SECRET + 192 - STRIPE)
 #define STRIPES_PER_BLOCK 16 /* (size of the secret - STRIPE) / 8 */
+#define AHEAD 512 /* bytes: data that are not in the cache are hashed twice as fast when they are requested this early */
 
-static const uint64_t P32_1 = 0x9E3779B1U, P32_2 = 0x85EBCA77U, P32_3 = 0xC2B2AE3DU;
+static const uint64_t P32_1 = 0x9E3779B1U, P32_2 = 0x85EBCA77U;
 static const uint64_t P64_1 = 0x9E3779B185EBCA87U, P64_2 = 0xC2B2AE3D27D4EB4FU, P64_3 = 0x165667B19E3779F9U,
-                      P64_4 = 0x85EBCA77C2B2AE63U, P64_5 = 0x27D4EB2F165667C5U;
+                      P64_4 = 0x85EBCA77C2B2AE63U;
+
+static const uint64_t FIRST_SUMS[8] = {0xC2B2AE3DU,         0x9E3779B185EBCA87U, 0xC2B2AE3D27D4EB4FU, 0x165667B19E3779F9U,
+                                       0x85EBCA77C2B2AE63U, 0x85EBCA77U,         0x27D4EB2F165667C5U, 0x9E3779B1U};
 
 static inline uint64_t read64(const uint8_t *from) {
   uint64_t number;
@@ -95,24 +104,62 @@ static uint64_t hash_to_240(const uint8_t *data, uint64_t size) {
   return avalanche(sum + mix(data + size - 16, SECRET + 136 - 17));
 }
 
-static inline void accumulate(uint64_t *restrict sums, const uint8_t *restrict data, const uint8_t *restrict secret) {
-  uint64_t values[8], keyed[8];
-  for (int i = 0; i < 8; ++i) values[i] = read64(data + 8 * i);
-  for (int i = 0; i < 8; ++i) keyed[i] = values[i] ^ read64(secret + 8 * i);
-  for (int i = 0; i < 8; ++i) sums[i] += values[i ^ 1] + (keyed[i] & 0xFFFFFFFFU) * (keyed[i] >> 32);
+/* Sums of stripes, in registers. Compilers multiply halves of numbers in vectors only when they are shown how. */
+#ifdef __SSE2__
+typedef __m128i Lane;
+#define LANES 4
+
+static inline Lane added(Lane sum, const uint8_t *data, const uint8_t *secret, int lane) {
+  Lane value = _mm_loadu_si128((const Lane *)data + lane);
+  Lane keyed = _mm_xor_si128(value, _mm_loadu_si128((const Lane *)secret + lane));
+  Lane product = _mm_mul_epu32(keyed, _mm_srli_epi64(keyed, 32));
+  return _mm_add_epi64(sum, _mm_add_epi64(product, _mm_shuffle_epi32(value, 0x4E)));
+}
+
+static inline Lane scrambled(Lane sum, int lane) {
+  const Lane prime = _mm_set1_epi64x((long long)P32_1);
+  sum = _mm_xor_si128(_mm_xor_si128(sum, _mm_srli_epi64(sum, 47)), _mm_loadu_si128((const Lane *)LAST_SECRET + lane));
+  Lane high = _mm_slli_epi64(_mm_mul_epu32(_mm_srli_epi64(sum, 32), prime), 32);
+  return _mm_add_epi64(_mm_mul_epu32(sum, prime), high);
+}
+#else
+typedef uint64_t Lane;
+#define LANES 8
+
+static inline Lane added(Lane sum, const uint8_t *data, const uint8_t *secret, int lane) {
+  Lane keyed = read64(data + 8 * lane) ^ read64(secret + 8 * lane);
+  return sum + read64(data + 8 * (lane ^ 1)) + (keyed & 0xFFFFFFFFU) * (keyed >> 32);
+}
+
+static inline Lane scrambled(Lane sum, int lane) { return (sum ^ sum >> 47 ^ read64(LAST_SECRET + 8 * lane)) * P32_1; }
+#endif
+
+/* Adds stripes to the sums; `at` is how many are in the unfinished block of stripes, and the result how many are then. */
+static uint64_t add_stripes(uint64_t *sums, const uint8_t *data, uint64_t stripes, uint64_t at) {
+  Lane lanes[LANES];
+  memcpy(lanes, sums, sizeof lanes);
+  for (; stripes; --stripes, data += STRIPE) {
+    __builtin_prefetch(data + AHEAD);
+    for (int i = 0; i < LANES; ++i) lanes[i] = added(lanes[i], data, SECRET + 8 * at, i);
+    if (++at < STRIPES_PER_BLOCK) continue;
+    for (int i = 0; i < LANES; ++i) lanes[i] = scrambled(lanes[i], i);
+    at = 0;
+  }
+  memcpy(sums, lanes, sizeof lanes);
+  return at;
+}
+
+static void add_last(uint64_t *sums, const uint8_t *stripe) {
+  Lane lanes[LANES];
+  memcpy(lanes, sums, sizeof lanes);
+  for (int i = 0; i < LANES; ++i) lanes[i] = added(lanes[i], stripe, LAST_SECRET - 7, i);
+  memcpy(sums, lanes, sizeof lanes);
 }
 
 /* The sums of more than 240 bytes, from which both hashes are made. */
-FOR_EACH_CPU
 static void sum_up(const uint8_t *data, uint64_t size, uint64_t *sums) {
-  uint64_t blocks = (size - 1) / (STRIPE * STRIPES_PER_BLOCK), stripes = (size - 1) / STRIPE;
-  for (uint64_t block = 0; block < blocks; ++block, data += STRIPE * STRIPES_PER_BLOCK) {
-    for (int i = 0; i < STRIPES_PER_BLOCK; ++i) accumulate(sums, data + i * STRIPE, SECRET + 8 * i);
-    for (int i = 0; i < 8; ++i) sums[i] = (sums[i] ^ sums[i] >> 47 ^ read64(SECRET + 192 - STRIPE + 8 * i)) * P32_1;
-  }
-  for (uint64_t i = 0; i < stripes % STRIPES_PER_BLOCK; ++i) accumulate(sums, data + i * STRIPE, SECRET + 8 * i);
-  data += size - blocks * STRIPE * STRIPES_PER_BLOCK; /* the end of all bytes */
-  accumulate(sums, data - STRIPE, SECRET + 192 - STRIPE - 7);
+  add_stripes(sums, data, (size - 1) / STRIPE, 0);
+  add_last(sums, data + size - STRIPE);
 }
 
 static uint64_t merged(const uint64_t *sums, const uint8_t *secret, uint64_t hash) {
@@ -122,7 +169,8 @@ static uint64_t merged(const uint64_t *sums, const uint8_t *secret, uint64_t has
 }
 
 static uint64_t hash_long(const uint8_t *data, uint64_t size) {
-  uint64_t sums[8] = {P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1};
+  uint64_t sums[8];
+  memcpy(sums, FIRST_SUMS, sizeof sums);
   sum_up(data, size, sums);
   return merged(sums, SECRET + 11, size * P64_1);
 }
@@ -197,14 +245,64 @@ static Wide wide_to_240(const uint8_t *data, uint64_t size) {
   return ended(sums, size);
 }
 
-static Wide wide_long(const uint8_t *data, uint64_t size) {
-  uint64_t sums[8] = {P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1};
-  sum_up(data, size, sums);
+static Wide wide_of(const uint64_t *sums, uint64_t size) {
   return (Wide){merged(sums, SECRET + 11, size * P64_1), merged(sums, SECRET + 192 - STRIPE - 11, ~(size * P64_2))};
 }
 
+static Wide wide_long(const uint8_t *data, uint64_t size) {
+  uint64_t sums[8];
+  memcpy(sums, FIRST_SUMS, sizeof sums);
+  sum_up(data, size, sums);
+  return wide_of(sums, size);
+}
+
 /* Big-endian, as the package xxhash returns it. */
-void xxh3_128(const uint8_t *data, uint64_t size, uint8_t *hash) {
-  Wide found = size <= 16 ? wide_to_16(data, size) : size <= 240 ? wide_to_240(data, size) : wide_long(data, size);
+static void put_wide(Wide found, uint8_t *hash) {
   for (int i = 0; i < 8; ++i) hash[i] = (uint8_t)(found.high >> (56 - 8 * i)), hash[8 + i] = (uint8_t)(found.low >> (56 - 8 * i));
+}
+
+void xxh3_128(const uint8_t *data, uint64_t size, uint8_t *hash) {
+  put_wide(size <= 16 ? wide_to_16(data, size) : size <= 240 ? wide_to_240(data, size) : wide_long(data, size), hash);
+}
+
+int is_valid_hash(const Xxh3 *hash) {
+  return hash->count <= sizeof hash->kept && hash->count <= hash->total && hash->stripes < STRIPES_PER_BLOCK;
+}
+
+/* A stripe is added to the sums only when a byte follows it: the last one is added in another way. */
+void xxh3_add(Xxh3 *hash, const uint8_t *data, uint64_t size) {
+  if (!hash->total) memcpy(hash->sums, FIRST_SUMS, sizeof hash->sums);
+  hash->total += size;
+  uint64_t room = sizeof hash->kept - hash->count;
+  if (size > room) {
+    if (hash->count) {
+      memcpy(hash->kept + hash->count, data, room);
+      hash->stripes = add_stripes(hash->sums, hash->kept, sizeof hash->kept / STRIPE, hash->stripes);
+      data += room, size -= room, hash->count = 0;
+    }
+    if (size > sizeof hash->kept) {
+      uint64_t stripes = (size - 1) / STRIPE;
+      hash->stripes = add_stripes(hash->sums, data, stripes, hash->stripes);
+      data += stripes * STRIPE, size -= stripes * STRIPE;
+      memcpy(hash->kept + sizeof hash->kept - STRIPE, data - STRIPE, STRIPE); /* where a full `kept` would have it */
+    }
+  }
+  memcpy(hash->kept + hash->count, data, size);
+  hash->count += size;
+}
+
+void xxh3_end(const Xxh3 *hash, uint8_t *result) {
+  if (hash->total <= 240) {
+    xxh3_128(hash->kept, hash->total, result);
+    return;
+  }
+  uint64_t sums[8], stripes = hash->count ? (hash->count - 1) / STRIPE : 0;
+  uint8_t last[2 * STRIPE]; /* what was added before, then what was not */
+  memcpy(sums, hash->sums, sizeof sums);
+  add_stripes(sums, hash->kept, stripes, hash->stripes);
+  uint64_t left = hash->count - stripes * STRIPE;
+  memcpy(last, stripes ? hash->kept + (stripes - 1) * STRIPE : hash->kept + sizeof hash->kept - STRIPE, STRIPE);
+  memcpy(last + STRIPE, hash->kept + stripes * STRIPE, left);
+  add_last(sums, last + left);
+  put_wide(wide_of(sums, hash->total), result);
 }

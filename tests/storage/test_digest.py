@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage import filters
+from rlds_kit.storage import digest, filters
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import Choice, FilterChoice
@@ -108,6 +108,36 @@ def test_filters_play_no_part(number: int) -> None:
         assert _digest(rows) == _digest(rows, 7)
         filtered = _digest(rows)
     assert filtered == _digest(rows)
+
+
+def _frames(kind: str) -> list[np.ndarray]:
+    """Twelve values of 4,096 bytes and more: what `kind` says about them decides how they are encoded and hashed."""
+    noise = np.random.default_rng(3)
+    frames = [np.full((64, 64), 7, np.uint8) for _ in range(12)]
+    for number, frame in enumerate(frames if kind != "equal" else ()):
+        frame[number] = number
+    match kind:
+        case "noise":  # so large when compressed that blocks are cut
+            return [noise.integers(0, 256, (64, 64, 32), np.uint8) for _ in frames]
+        case "bool":
+            return [frame > 7 for frame in frames]
+        case "other shapes":
+            return [frame if number % 5 else frame[:-1] for number, frame in enumerate(frames)]
+        case "smaller first":
+            return [frame[:60] if number < 3 else frame for number, frame in enumerate(frames)]
+        case "sideways":
+            return [np.asfortranarray(frame) for frame in frames]
+    return frames
+
+
+@pytest.mark.parametrize("block_rows", [1, 3, 64])
+@pytest.mark.parametrize("kind", ["changes", "equal", "noise", "bool", "other shapes", "smaller first", "sideways"])
+def test_large_values_are_hashed_once(kind: str, block_rows: int) -> None:
+    """While they are encoded, or else apart: the digest is the one that the package xxhash finds."""
+    rows: Given = [({"observation": each, "n": number}, None) for number, each in enumerate(_frames(kind))]
+    with mock.patch.object(digest, "is_hashed_while_encoded", return_value=False):
+        expected = _digest(rows)
+    assert expected == _digest(rows, block_rows) == _digest(rows, block_rows, flush_each=5)
 
 
 def test_identity_and_clocks_play_no_part(tmp_path: Path) -> None:
