@@ -123,7 +123,7 @@ class StackedFields:
 
     def _is_absent(self, path: str, present: np.ndarray) -> bool:
         """Whether a path is that of no field of these steps: an undeclared one of which no step has a value."""
-        return bool(self._rows) and not present.any() and spec_at(self._declared, path) is None
+        return bool(self._rows) and not np.count_nonzero(present) and spec_at(self._declared, path) is None
 
     def _absent(self, name: str) -> KeyError:
         others = ", ".join(each for each in self.names if each != name)

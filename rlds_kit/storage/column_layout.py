@@ -110,22 +110,22 @@ def layout_of(header: pb.Column, place: object) -> ColumnLayout:
             raise ValueError(f"row {first} is no row")
     except ValueError as error:
         raise FormatError(f"{place}: column {key.path} does not match its header: {error}") from error
-    return ColumnLayout(
-        key=key,
-        dtype=values.dtype,
-        first_row=first,
-        end_row=first + count,
-        partial=values.partial,
-        ragged=values.ragged,
-        shape=values.shape,
-        row_bytes=values.row_bytes,
-        filter=header.filter,
-        codec=header.codec,
-        offset=header.offset,
-        length=header.length,
-        decoded_length=decoded_length,
-        xxh3=header.xxh3,
-        is_plain=values.is_plain,
+    return ColumnLayout(  # by position: names take a fifth of the time of this function
+        key,
+        values.dtype,
+        first,
+        first + count,
+        values.partial,
+        values.ragged,
+        values.shape,
+        values.row_bytes,
+        header.filter,
+        header.codec,
+        header.offset,
+        header.length,
+        decoded_length,
+        header.xxh3,
+        values.is_plain,
     )
 
 

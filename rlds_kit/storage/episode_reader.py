@@ -334,13 +334,6 @@ class EpisodeReader:
     def _fetched_payload(self, position: int, block: BlockLayout, wanted: Sequence[ColumnLayout]) -> Payload:
         """Fetches columns with one read if they are close together, else one by one."""
         base = block.payload_base
-        if len(wanted) == len(block.paths):
-            try:  # the hash of the chunk is verified, too
-                data = memoryview(self._file.chunk(position).data)[base - blocks.CHUNK_HEADER_SIZE :]
-            except DamagedError:
-                pass  # the checksums of the columns show which ones are damaged
-            else:
-                return lambda column: data[column.offset : column.offset + column.length]
         first = min(column.offset for column in wanted)
         span = max(column.offset + column.length for column in wanted) - first
         if sum(column.length for column in wanted) > span * _ONE_READ_SHARE:

@@ -8,7 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #define WIDTH 16
-#define LARGE (2 << 20) /* about the size of a core's private cache */
+#define LEAST_LARGE (2 << 20) /* about the size of a core's private cache */
+#define SHARE 8               /* of the shared cache that one array may take: other cores use it, too */
 
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i += WIDTH)
@@ -16,11 +17,25 @@ void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
   _mm_sfence(); /* these stores are weakly ordered: makes them visible to other threads before later stores */
 }
 
+/* Bytes of an array from which on its beginning has left the caches before it is read. */
+static Py_ssize_t least_large(void) {
+  static Py_ssize_t found; /* 0: not determined yet; threads that do it at the same time find the same */
+  if (!found) {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    long shared = sysconf(_SC_LEVEL3_CACHE_SIZE) / SHARE;
+    found = shared > LEAST_LARGE ? (Py_ssize_t)shared : LEAST_LARGE;
+#else
+    found = LEAST_LARGE;
+#endif
+  }
+  return found;
+}
+
 /* Whether that is likely to be faster for `size` bytes of rows that are a part of an array of `array_bytes`. Not in a small
  * array, which stays in the cache until it is read. Not in memory that was never written: the system clears it, which
  * brings it into the cache. The last page stands for all: rows are written from the first to the last. */
 int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes) {
-  if (array_bytes < LARGE || ((uintptr_t)rows | (uintptr_t)width) % WIDTH) return 0;
+  if (array_bytes < least_large() || ((uintptr_t)rows | (uintptr_t)width) % WIDTH) return 0;
   uintptr_t last = (uintptr_t)rows + (uintptr_t)size - 1, page = (uintptr_t)sysconf(_SC_PAGESIZE);
   unsigned char is_there = 0;
   return mincore((void *)(last - last % page), 1, &is_there) == 0 && is_there & 1;

@@ -113,8 +113,9 @@ def test_images_come_back(frames: np.ndarray, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("offset", [0, 1, 16])
 @pytest.mark.parametrize("width", [64, 65])
-def test_rows_of_a_large_array_come_back(width: int, offset: int) -> None:
+def test_rows_of_a_large_array_come_back(width: int, offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are written past the cache, unless they or their memory are of odd sizes; what is beside them stays."""
+    monkeypatch.setattr(filters, "array_bytes", lambda _: 1 << 40)  # larger than every cache
     frames = np.random.default_rng(0).integers(0, 30, (9, 50, width), np.uint8)
     array = np.full(4 << 20, 7, np.uint8)
     out = array[offset : offset + frames.size].reshape(9, -1)
