@@ -58,9 +58,11 @@ static int read_varint(Message *from, uint64_t *number) {
   return 0;
 }
 
-/* A field: its number, and its value or, of text and messages, its bytes. */
+enum { NUMBER, FIXED64, BYTES };
+
+/* A field: its number and type, and its value or, of text and messages, its bytes. */
 typedef struct {
-  uint64_t number, value;
+  uint64_t number, type, value;
   Message bytes;
 } Field;
 
@@ -68,15 +70,16 @@ static int read_field(Message *from, Field *field) {
   uint64_t tag;
   if (!read_varint(from, &tag)) return 0;
   field->number = tag >> 3;
+  field->type = tag & 7;
   field->bytes.at = field->bytes.end = from->at;
-  switch (tag & 7) {
-    case 0: return read_varint(from, &field->value);
-    case 1:
+  switch (field->type) {
+    case NUMBER: return read_varint(from, &field->value);
+    case FIXED64:
       if (from->end - from->at < 8) return 0;
       memcpy(&field->value, from->at, 8);
       from->at += 8;
       return 1;
-    case 2:
+    case BYTES:
       if (!read_varint(from, &field->value) || field->value > (uint64_t)(from->end - from->at)) return 0;
       field->bytes.at = from->at;
       field->bytes.end = from->at += field->value;
@@ -221,12 +224,19 @@ static int find(const Message *header, uint64_t base, const Place *place, const 
   return 1;
 }
 
-/* Finds the header of a block, and compares its checksum. */
-static int locate_block(int file, const Place *place, const Wanted *wanted, Py_ssize_t leaves, int64_t *table) {
+/* The first bytes of a chunk: the header of its block, and the first byte after it and its checksum. */
+typedef struct {
   uint8_t bytes[CHUNK_HEADER + FIRST_BYTES];
-  uint64_t begin = (uint64_t)place->position, size = FIRST_BYTES, number;
-  if (place->position < 0) return 0;
-  int is_read = read_payload(file, begin, 0, sizeof bytes, bytes); /* not if the file ends before: then in two steps */
+  Message header;
+  uint64_t base;
+} Prefix;
+
+/* Reads the header of a block, and compares its checksum; returns 0 if that must be done in Python. */
+static int read_prefix(int file, int64_t position, Prefix *prefix) {
+  uint8_t *bytes = prefix->bytes;
+  uint64_t begin = (uint64_t)position, size = FIRST_BYTES, number;
+  if (position < 0) return 0;
+  int is_read = read_payload(file, begin, 0, sizeof prefix->bytes, bytes); /* not if the file ends before: then in two steps */
   if (!is_read && !read_payload(file, begin, 0, CHUNK_HEADER, bytes)) return 0;
   static const uint8_t ONE_RECORD[] = {'r', 1, 0, 0, 0, 0, 0, 0}; /* a simple chunk of one record */
   if (memcmp(bytes + 24, ONE_RECORD, 8) != 0) return 0;
@@ -241,12 +251,89 @@ static int locate_block(int file, const Place *place, const Wanted *wanted, Py_s
   from.at += 3;
   if (!read_varint(&from, &number) || from.at == from.end || *from.at++ != 0x0a) return 0;
   if (!read_varint(&from, &number) || number > LARGEST || (uint64_t)(from.end - from.at) < number + 9) return 0;
-  Message header = {from.at, from.at + number};
-  if (*header.end != 0x11) return 0;
+  prefix->header = (Message){from.at, from.at + number};
+  if (*prefix->header.end != 0x11) return 0;
   uint64_t checksum;
-  memcpy(&checksum, header.end + 1, 8);
-  if (checksum != xxh3(header.at, number)) return 0;
-  return find(&header, (uint64_t)(header.end + 9 - bytes), place, wanted, leaves, table);
+  memcpy(&checksum, prefix->header.end + 1, 8);
+  prefix->base = (uint64_t)(prefix->header.end + 9 - bytes);
+  return checksum == xxh3(prefix->header.at, number);
+}
+
+static int locate_block(int file, const Place *place, const Wanted *wanted, Py_ssize_t leaves, int64_t *table) {
+  Prefix prefix;
+  return read_prefix(file, place->position, &prefix) && find(&prefix.header, prefix.base, place, wanted, leaves, table);
+}
+
+/* Numbers of the fields of Column: what columns of other blocks have too ends before FIRST, and goes on from PARTIAL
+ * to POSITION, the offset of the payload. */
+enum { FIRST = 4, COUNT = 5, PARTIAL = 6, POSITION = 12, HASH = 15 };
+#define MOST_COMMON 512 /* bytes */
+
+/* A tuple of what describes a column: the bytes of the fields that columns of other blocks have too, and those numbers that
+ * they do not; None if it is not in the form that writers have made. */
+static PyObject *column_tuple(Message from) {
+  uint64_t numbers[HASH + 1] = {0}, last = 0;
+  uint8_t common[MOST_COMMON];
+  Py_ssize_t size = 0;
+  while (from.at < from.end) {
+    Field field;
+    const uint8_t *begin = from.at;
+    if (!read_field(&from, &field) || field.number <= last || field.number > HASH) Py_RETURN_NONE;
+    last = field.number;
+    if (last < FIRST || (last >= PARTIAL && last < POSITION)) {
+      if (from.at - begin > MOST_COMMON - size) Py_RETURN_NONE;
+      memcpy(common + size, begin, (size_t)(from.at - begin));
+      size += from.at - begin;
+    } else if (field.type != (last == HASH ? FIXED64 : NUMBER)) {
+      Py_RETURN_NONE;
+    } else {
+      numbers[last] = field.value;
+    }
+  }
+  return Py_BuildValue("(y#KKKKKK)", common, size, numbers[FIRST], numbers[COUNT], numbers[POSITION], numbers[POSITION + 1],
+                       numbers[POSITION + 2], numbers[HASH]);
+}
+
+/* Appends the tuples of all columns to a list, and fills the other fields of a header: episode and rows. Returns 0 if it is
+ * not in the form that writers have made, or with an exception. */
+static int list_columns(Message from, PyObject *columns, Message *episode, uint64_t *rows) {
+  uint64_t last = 0;
+  while (from.at < from.end) {
+    Field field;
+    if (!read_field(&from, &field) || field.number < last || field.number > 4) return 0;
+    if (field.type != (field.number == 1 || field.number == 4 ? BYTES : NUMBER)) return 0;
+    last = field.number;
+    if (last == 1) *episode = field.bytes;
+    if (last == 2 || last == 3) rows[last - 2] = field.value;
+    if (last != 4) continue;
+    PyObject *column = column_tuple(field.bytes);
+    int is_added = column && column != Py_None && PyList_Append(columns, column) == 0;
+    Py_XDECREF(column);
+    if (!is_added) return 0;
+  }
+  return 1;
+}
+
+/* describe(file, position): id of the episode, first and end row, the byte of the chunk from which offsets of payloads are
+ * counted, and a tuple for each column; None if the header must be read in Python. */
+static PyObject *describe(PyObject *self, PyObject *args) {
+  (void)self;
+  int file, is_read;
+  long long position;
+  if (!PyArg_ParseTuple(args, "iL", &file, &position)) return NULL;
+  Prefix prefix;
+  Py_BEGIN_ALLOW_THREADS
+  is_read = read_prefix(file, position, &prefix);
+  Py_END_ALLOW_THREADS
+  if (!is_read) Py_RETURN_NONE;
+  PyObject *columns = PyList_New(0), *found = NULL;
+  Message episode = {NULL, NULL};
+  uint64_t rows[2] = {0, 0};
+  if (columns && list_columns(prefix.header, columns, &episode, rows))
+    found = Py_BuildValue("(y#KKKO)", episode.at, episode.end - episode.at, rows[0], rows[1], prefix.base, columns);
+  Py_XDECREF(columns);
+  if (found || PyErr_Occurred()) return found;
+  Py_RETURN_NONE;
 }
 
 static int parse_wanted(PyObject *given, Wanted *wanted, Py_ssize_t *count) {
@@ -350,6 +437,7 @@ static PyObject *checksum(PyObject *self, PyObject *args) {
 }
 
 static PyMethodDef methods[] = {
+    {"describe", describe, METH_VARARGS, "Return what the header of a block contains, or None."},
     {"locate", locate, METH_VARARGS, "Fill a table with what the headers of blocks contain about some leaves."},
     {"read", read_parts, METH_VARARGS, "Copy parts of chunks into a buffer; return how many were sound."},
     {"xxh3", checksum, METH_VARARGS, "Return the XXH3-64 of a buffer."},

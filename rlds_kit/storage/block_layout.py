@@ -1,12 +1,19 @@
 """The layout of a step block: the positions of its columns, from its header. Columns are validated when requested."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Final
 
-from rlds_kit.base import rlds_kit_pb2 as pb
+from google.protobuf.message import DecodeError
+
 from rlds_kit.base.errors import FormatError
+from rlds_kit.extension import extension
 from rlds_kit.storage.block import BlockPrefix
-from rlds_kit.storage.column_layout import ColumnLayout, layout_of
+from rlds_kit.storage.column_layout import ColumnLayout, common_in, layout_of, layout_of_stored
+from rlds_kit.storage.shard_file import ShardFile, read_block_prefix
+
+_native: Final = extension("rlds_kit.storage", "_columns") if sys.byteorder == "little" else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,7 +26,8 @@ class BlockLayout:
       end_row: one past the last.
       payload_base: position in the chunk's payload to which the offsets of columns are relative.
       paths: of all columns.
-      entries: of all columns, as they are in the header.
+      entries: of all columns, each of which `layout` reads.
+      layout: `layout_of` or `layout_of_stored`.
       place: printed in errors: file and position.
       known: the layouts that were requested, by number of the column.
     """
@@ -29,7 +37,8 @@ class BlockLayout:
     end_row: int
     payload_base: int
     paths: tuple[str, ...]
-    entries: tuple[pb.Column, ...]
+    entries: tuple[Any, ...]
+    layout: Callable[[Any, object], ColumnLayout]
     place: object
     known: dict[int, ColumnLayout]
 
@@ -45,12 +54,32 @@ class BlockLayout:
     def _column(self, number: int) -> ColumnLayout:
         found = self.known.get(number)
         if found is None:
-            found = layout_of(self.entries[number], self.place)
+            found = self.layout(self.entries[number], self.place)
             # The action of a step is written with the observation after it.
             if found.first_row + 1 < self.first_row or found.end_row > self.end_row:
                 raise FormatError(f"{self.place}: column {found.path} has rows outside its block")
             self.known[number] = found
         return found
+
+
+def read_block_layout(file: ShardFile, position: int) -> BlockLayout:
+    """The layout of the block at a position; of local files it is read in C, if the header is as writers make it.
+
+    Raises:
+      DamagedError: the header is damaged.
+      FormatError: there is no block.
+    """
+    described = None if _native is None or file.descriptor is None else _native.describe(file.descriptor, position)
+    if described is not None:
+        episode_id, first_row, end_row, base, columns = described
+        try:
+            paths = tuple([common_in(column[0]).path for column in columns])
+        except DecodeError:  # a text is not UTF-8
+            pass
+        else:
+            place = file.place(position)
+            return BlockLayout(episode_id, first_row, end_row, base, paths, tuple(columns), layout_of_stored, place, {})
+    return block_layout(read_block_prefix(file, position), file.place(position))
 
 
 def block_layout(prefix: BlockPrefix, place: object) -> BlockLayout:
@@ -69,6 +98,7 @@ def block_layout(prefix: BlockPrefix, place: object) -> BlockLayout:
         payload_base=prefix.payload_base,
         paths=tuple([entry.path for entry in entries]),
         entries=entries,
+        layout=layout_of,
         place=place,
         known={},
     )

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -83,6 +83,28 @@ class ColumnLayout(NamedTuple):
         return self.end_row - self.first_row
 
 
+class Common(NamedTuple):
+    """What columns of different blocks have in common; `problem` explains why there are no such columns."""
+
+    path: str
+    key: ColumnKey | None
+    dtype: np.dtype[Any]
+    partial: bool
+    ragged: bool
+    shape: tuple[int, ...]
+    row_bytes: int
+    filter: int
+    codec: int
+    is_plain: bool
+    problem: str
+
+
+StoredColumn: TypeAlias = tuple[bytes, int, int, int, int, int, int]
+"""The entry of a column in the header of its block: the bytes of the fields that columns of other blocks have,
+too, which are those from `path` to `dtype` and from `partial` to `codec`; then `first_row`, `count`, `offset`,
+`length`, `decoded_length` and `xxh3`."""
+
+
 def layout_of(header: pb.Column, place: object) -> ColumnLayout:
     """Reads the entry of a column in the header of its block.
 
@@ -94,64 +116,94 @@ def layout_of(header: pb.Column, place: object) -> ColumnLayout:
       FormatError: the kind or dtype is unknown, the column claims a size that cannot be in memory, or it contradicts
         itself.
     """
-    key = key_of(header, place)
-    first, count, decoded_length = header.first_row, header.count, header.decoded_length
-    values = _values(key, header.partial, header.ragged, tuple(header.shape))
-    try:
-        if values.problem:
-            raise ValueError(values.problem)
-        for size in (count * max(8, values.row_bytes), decoded_length):
-            if size > MAX_DECODED_BYTES:
-                raise ValueError(f"{key.path} claims {size} bytes; at most {MAX_DECODED_BYTES} are allowed")
-        at_most = (count + 7) // 8 + MOST_FILTERED * count * values.row_bytes
-        if decoded_length > at_most and not values.ragged:
-            raise ValueError(f"{decoded_length} bytes are announced; {count} rows need {at_most} at most")
-        if first + count >= 1 << 63:
-            raise ValueError(f"row {first} is no row")
-    except ValueError as error:
-        raise FormatError(f"{place}: column {key.path} does not match its header: {error}") from error
+    rows, sizes = (header.first_row, header.count), (header.offset, header.length, header.decoded_length)
+    return _layout(_common_of(header), *rows, *sizes, header.xxh3, place)
+
+
+def layout_of_stored(stored: StoredColumn, place: object) -> ColumnLayout:
+    """`layout_of`, in half of the time.
+
+    Raises:
+      FormatError: as `layout_of`.
+    """
+    return _layout(common_in(stored[0]), *stored[1:], place)
+
+
+def _layout(
+    common: Common, first: int, count: int, offset: int, length: int, decoded_length: int, xxh3: int, place: object
+) -> ColumnLayout:
+    """The layout of a column. Errors as of `layout_of`."""
+    _, key, dtype, partial, ragged, shape, row_bytes, filter_, codec, is_plain, problem = common
+    if key is None:
+        raise FormatError(f"{place}: column {common.path}: {problem}")
+    size = max(count * max(8, row_bytes), decoded_length)
+    at_most = (count + 7) // 8 + MOST_FILTERED * count * row_bytes
+    if not problem and size > MAX_DECODED_BYTES:
+        problem = f"{key.path} claims {size} bytes; at most {MAX_DECODED_BYTES} are allowed"
+    elif not problem and decoded_length > at_most and not ragged:
+        problem = f"{decoded_length} bytes are announced; {count} rows need {at_most} at most"
+    elif not problem and first + count >= 1 << 63:
+        problem = f"row {first} is no row"
+    if problem:
+        raise FormatError(f"{place}: column {key.path} does not match its header: {problem}")
     return ColumnLayout(  # by position: names take a fifth of the time of this function
         key,
-        values.dtype,
+        dtype,
         first,
         first + count,
-        values.partial,
-        values.ragged,
-        values.shape,
-        values.row_bytes,
-        header.filter,
-        header.codec,
-        header.offset,
-        header.length,
+        partial,
+        ragged,
+        shape,
+        row_bytes,
+        filter_,
+        codec,
+        offset,
+        length,
         decoded_length,
-        header.xxh3,
-        values.is_plain,
+        xxh3,
+        is_plain,
     )
 
 
-class _Values(NamedTuple):
-    """What columns of different blocks have in common; `problem` explains why there are no such columns."""
-
-    dtype: np.dtype[Any]
-    partial: bool
-    ragged: bool
-    shape: tuple[int, ...]
-    row_bytes: int
-    is_plain: bool
-    problem: str
-
-
 @functools.lru_cache(maxsize=4096)
-def _values(key: ColumnKey, partial: bool, ragged: bool, shape: tuple[int, ...]) -> _Values:
-    dtype = STORAGE_DTYPES[key.kind] if key.dtype is None else key.dtype
+def common_in(common: bytes) -> Common:
+    """What the first item of a `StoredColumn` contains.
+
+    Raises:
+      google.protobuf.message.DecodeError: the bytes are not fields of a column.
+    """
+    return _common_of(pb.Column.FromString(common))
+
+
+def _common_of(header: pb.Column) -> Common:
+    identity = (header.path, header.kind, header.dtype, header.rank)
+    return _common(identity, header.partial, header.ragged, tuple(header.shape), header.filter, header.codec)
+
+
+@functools.lru_cache(maxsize=4096)  # all blocks have the same few
+def _common(
+    identity: tuple[str, int, str, int],
+    partial: bool,
+    ragged: bool,
+    shape: tuple[int, ...],
+    filter_: int,
+    codec: int,
+) -> Common:
+    path, kind, _, rank = identity
+    try:
+        key = _key(*identity)
+    except ValueError as error:
+        nothing = np.dtype(np.uint8)
+        return Common(path, None, nothing, partial, ragged, shape, 0, filter_, codec, False, str(error))
+    dtype = STORAGE_DTYPES[kind] if key.dtype is None else key.dtype
     row_bytes = 0 if ragged else math.prod(shape) * dtype.itemsize
-    problem, levels = "", key.path.count("/")
+    problem, levels = "", path.count("/")
     if levels > MOST_LEVELS:
         problem = f"its path has {levels} levels; at most {MOST_LEVELS} are allowed"
-    elif len(shape) != (0 if ragged else key.rank):
-        problem = f"rank {key.rank} and shape {list(shape)} differ"
+    elif len(shape) != (0 if ragged else rank):
+        problem = f"rank {rank} and shape {list(shape)} differ"
     is_plain = bool(row_bytes) and not (partial or dtypes.is_big_endian(dtype))
-    return _Values(dtype, partial, ragged, shape, row_bytes, is_plain, problem)
+    return Common(path, key, dtype, partial, ragged, shape, row_bytes, filter_, codec, is_plain, problem)
 
 
 def key_of(header: pb.Column, place: object) -> ColumnKey:

@@ -12,7 +12,7 @@ from rlds_kit.riegeli import blocks
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import shard_file
 from rlds_kit.storage.block_cache import BlockCache
-from rlds_kit.storage.block_layout import BlockLayout, block_layout
+from rlds_kit.storage.block_layout import BlockLayout, read_block_layout
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import ColumnLayout
 from rlds_kit.storage.episode_entry import EpisodeEntry
@@ -310,10 +310,9 @@ class EpisodeReader:
         if layout is None:
             place = self._file.place(position)
             try:
-                prefix = shard_file.read_block_prefix(self._file, position)
+                layout = read_block_layout(self._file, position)
             except FormatError as error:  # the shard itself was opened, so only this chunk is invalid
                 raise DamagedError(f"{place}: {error}; run `rlds-kit repair`") from error
-            layout = block_layout(prefix, place)
             self._cache.add_layout(position, layout)
         rows = (self._entry.first_row[number], self._entry.end_row[number])
         if layout.episode_id != self._entry.episode_id or (layout.first_row, layout.end_row) != rows:

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 def test_columns_are_found_within_bounds(tmp_path: Path) -> None:
     """Also in headers that no writer would write."""
     built = sanitized.build(Path(storage.__file__).with_name("_columns.c"), tmp_path, "xxh3.c")
-    sanitized.run_tests("rlds_kit.storage._columns", built, HERE / "test_located.py")
+    sanitized.run_tests("rlds_kit.storage._columns", built, HERE / "test_located.py", HERE / "test_block_layout.py")
 
 
 @pytest.mark.slow

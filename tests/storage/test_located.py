@@ -9,15 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.riegeli import blocks, simple, varint
-from rlds_kit.riegeli.chunk import SIMPLE, ChunkHeader, frame_chunk
-from rlds_kit.riegeli.codec import Codec
+from rlds_kit.riegeli import blocks
 from rlds_kit.storage import located, shard_file
 from rlds_kit.storage.block_layout import block_layout
 from rlds_kit.storage.episode_reader import everything
 from rlds_kit.storage.located import Wanted
-from rlds_kit.storage.shard_file import ShardFile
 from tests.loader.recording import plain, recorded
+from tests.storage.forged_headers import forged_headers, forged_shard
 
 pytestmark = pytest.mark.skipif(located.native is None, reason="the C extension is left out")
 
@@ -91,36 +89,10 @@ def test_another_dtype_shape_or_episode_is_not_found() -> None:
             assert located.locate(file, wrong, wanted)[0, :, located.STATUS].tolist() == [located.OTHER] * 5
 
 
-def _shard(folder: Path, header: bytes) -> ShardFile:
-    """A file with one block, at position 64, that has these bytes for its header, and the right checksum of them."""
-    checksum = xxhash.xxh3_64_intdigest(header).to_bytes(8, "little")
-    inner = b"\x0a" + varint.encode(len(header)) + header + b"\x11" + checksum + bytes(300)
-    record = b"\x08\x01\x22" + varint.encode(len(inner)) + inner
-    data = simple.encode([record], Codec.NONE, bytes)
-    chunk = ChunkHeader.describe(data, chunk_type=SIMPLE, num_records=1, decoded_data_size=len(record))
-    path = folder / "forged"
-    path.write_bytes(bytes(64) + frame_chunk(64, chunk, data))
-    return ShardFile(path)
-
-
 @given(data=st.data())
 def test_forged_headers_are_read_as_in_python(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Any bytes: what C finds is what Python finds, and what Python refuses C does not find."""
-    numbers = st.one_of(st.integers(0, 9), st.integers(0, (1 << 64) - 1), st.sampled_from([1 << 31, 1 << 62, 1 << 63]))
-    header = pb.BlockHeader(episode_id=b"e" * 16, first_row=0, end_row=5)
-    for _ in range(data.draw(st.integers(0, 3))):
-        column = header.columns.add(path=data.draw(st.sampled_from(["x", "x/y", "y", "xy"])), xxh3=data.draw(numbers))
-        column.dtype = data.draw(st.sampled_from(["float32", "float64", "", "nonsense"]))
-        column.kind = data.draw(st.sampled_from([0, 1, 2, 3, 5, 9, 10]))  # type: ignore[assignment]  # the stub's enum
-        column.rank = data.draw(st.integers(0, 2))
-        column.shape.extend(data.draw(st.lists(st.sampled_from([0, 3, 1 << 40]), max_size=2)))
-        for name in ("first_row", "count", "offset", "length", "decoded_length"):
-            setattr(column, name, data.draw(numbers))
-        column.partial, column.ragged = data.draw(st.booleans()), data.draw(st.booleans())
-    raw = bytearray(header.SerializeToString())
-    for _ in range(data.draw(st.integers(0, 2))):
-        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
-    file = _shard(tmp_path_factory.mktemp("forged"), bytes(raw))
+    file = forged_shard(tmp_path_factory.mktemp("forged"), data.draw(forged_headers()))
     places = np.zeros(1, located.PLACE)
     places["position"], places["end_row"], places["episode_id"] = 64, 5, b"e" * 16
     wanted = Wanted("x", np.dtype(np.float32), (3,))
@@ -143,7 +115,7 @@ def test_a_header_that_claims_too_much_is_not_found(tmp_path: Path) -> None:
         header.columns.add(
             path="x", kind=pb.ARRAY, dtype="float32", count=5, codec=pb.ZSTD, length=length, decoded_length=20
         )
-        file = _shard(tmp_path, header.SerializeToString())
+        file = forged_shard(tmp_path, header.SerializeToString())
         ((found,),) = located.locate(file, places, [Wanted("x", np.dtype(np.float32), ())])
         assert found[located.STATUS] == status
 
