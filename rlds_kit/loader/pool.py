@@ -13,7 +13,7 @@ import numpy as np
 from rlds_kit.base.errors import SpecError
 from rlds_kit.loader.field_cache import FieldCache, taken
 from rlds_kit.loader.layout import Leaf, nested, read_leaf
-from rlds_kit.loader.positions import Positions
+from rlds_kit.loader.positions import Positions, ascending
 from rlds_kit.loader.source import Source
 from rlds_kit.storage.ahead import fetch_ahead
 from rlds_kit.storage.array_pool import ArrayPool
@@ -88,23 +88,22 @@ class Pool:
         self._source, self._layouts = source, layouts
         self._memory, self._bulks = memory, list[np.ndarray]()
         self._cache = FieldCache(source, {}, 0) if cache is None else cache
-        given = {id(steps[name]): steps[name] for name in layouts}  # fields often share an array: sort it once
-        sorted_steps = {key: np.unique(numbers) for key, numbers in given.items()}
-        positions = {key: Positions(numbers) for key, numbers in sorted_steps.items()}
-        self._steps = {name: sorted_steps[id(steps[name])] for name in layouts}
-        self._positions = {name: positions[id(steps[name])] for name in layouts}
+        self._keys = {name: id(steps[name]) for name in layouts}  # fields often share an array: it is sorted once
+        given = {id(steps[name]): steps[name] for name in layouts}
+        self._sorted = {key: ascending(numbers) for key, numbers in given.items()}
+        self._positions = {key: Positions(numbers) for key, numbers in self._sorted.items()}
         self._values: dict[Leaf, np.ndarray] = {}
         self._defined: dict[Leaf, np.ndarray] = {}
         for name, leaves in layouts.items():
             for leaf in leaves:
                 if leaf not in self._cache.leaves:
-                    count = len(self._steps[name])
+                    count = len(self._sorted[self._keys[name]])
                     self._values[leaf] = self._array(leaf, count)
                     self._defined[leaf] = np.zeros(count, np.bool_)
         self._wanted = fields(leaf.path for leaf in self._values)
         self._wanted_with_cached = fields(leaf.path for leaf in (*self._values, *self._cache.leaves))
         self._dense = {leaf.path: leaf for leaf in self._values if leaf.spec is not None}
-        self._dense_steps = {leaf.path: self._steps[name] for name, leaves in layouts.items() for leaf in leaves}
+        self._dense_keys = {leaf.path: self._keys[name] for name, leaves in layouts.items() for leaf in leaves}
 
     def _array(self, leaf: Leaf, count: int) -> np.ndarray:
         if leaf.spec is None:
@@ -124,7 +123,7 @@ class Pool:
 
     def runs(self) -> list[Run]:
         """The runs that must be loaded before `take` is called."""
-        steps = np.unique(np.concatenate([np.empty(0, np.int64), *map(self._unread, self._layouts)]))
+        steps = ascending(np.concatenate([np.empty(0, np.int64), *map(self._unread, self._layouts)]))
         source, found = self._source, []
         row_bytes = sum(leaf.row_bytes for leaf in self._values) or 1
         limit = max(1, RUN_BYTES // row_bytes)
@@ -148,7 +147,7 @@ class Pool:
 
     def _unread(self, name: str) -> np.ndarray:
         """The steps at which a field must be read, except those at which all of it is cached."""
-        steps = self._steps[name]
+        steps = self._sorted[self._keys[name]]
         return self._cache.unknown(steps) if self._cache.leaves.issuperset(self._layouts[name]) else steps
 
     def load(self, run: Run) -> None:
@@ -159,24 +158,25 @@ class Pool:
           SpecError: a value has another dtype or shape than its field.
         """
         base = int(self._source.bases[run.episode])
+        where = (base + run.begin, base + run.end)
+        bounds = {key: np.searchsorted(steps, where).tolist() for key, steps in self._sorted.items()}
         is_cached = self._cache.is_known(base + run.begin, base + run.last + 1)
         stacks = self._source.reader(run.episode).stacks(
             run.begin,
             run.end,
             self._wanted if is_cached else self._wanted_with_cached,
             last=run.last,
-            allocate=functools.partial(self._allocate, base + run.begin),
+            allocate=functools.partial(self._allocate, bounds),
         )
         if not is_cached:
             self._add_to_cache(run, stacks)
         for name, leaves in self._layouts.items():
-            steps = self._steps[name]
-            first, last = np.searchsorted(steps, (base + run.begin, base + run.end)).tolist()
+            first, last = bounds[self._keys[name]]
             if first == last:
                 continue
-            rows: slice | np.ndarray = steps[first:last] - (base + run.begin)
-            if last - first == run.end - run.begin:
-                rows = slice(None)
+            rows: slice | np.ndarray = slice(None)
+            if last - first < run.end - run.begin:
+                rows = self._sorted[self._keys[name]][first:last] - (base + run.begin)
             for leaf in leaves:
                 if leaf not in self._values:
                     continue
@@ -200,12 +200,14 @@ class Pool:
                 self._cache.put(leaf, begin, cast(leaf, values[:count]), defined[:count])
         self._cache.finish(begin, begin + count)
 
-    def _allocate(self, begin: int, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    def _allocate(
+        self, bounds: Mapping[int, Sequence[int]], path: str, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> np.ndarray:
         """The memory for a run's values of a leaf: the pool's array if all rows are requested, else scratch memory."""
         leaf = self._dense.get(path)
         if leaf is None or leaf.dtype != dtype or leaf.shape != shape[1:]:
             return np.empty(shape, dtype)  # cached values are copied from here: another thread may be reading the cache
-        first, last = np.searchsorted(self._dense_steps[path], (begin, begin + shape[0])).tolist()
+        first, last = bounds[self._dense_keys[path]]
         if last - first == shape[0]:
             return self._values[leaf][first:last]
         return _scratch.array(path, shape, dtype)
@@ -225,7 +227,7 @@ class Pool:
         Returns:
           A nest of `[..., *shape]`, copied; and a nest of `[...]` bool, which of them are defined.
         """
-        slots = self._positions[name].of(steps)
+        slots = self._positions[self._keys[name]].of(steps)
         found = {leaf: self._gather(leaf, steps, slots) for leaf in self._layouts[name]}
         layout = self._layouts[name]
         return nested(layout, lambda leaf: found[leaf][0]), nested(layout, lambda leaf: found[leaf][1])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.loader.positions import Positions
+from rlds_kit.loader.positions import Positions, ascending
 
 
 @given(
@@ -20,6 +20,15 @@ def test_positions_are_those_of_a_search(stretches: list[tuple[int, int]], first
     found = Positions(numbers).of(numbers[places])
     assert found.shape == places.shape
     np.testing.assert_array_equal(found, places)
+
+
+@given(st.lists(st.integers(-50, 50) | st.integers(-(1 << 40), 1 << 40), max_size=20), st.integers(1, 4))
+def test_numbers_are_sorted_as_numpy_sorts_them(numbers: list[int], columns: int) -> None:
+    """Each once, whether they are close together or not, in any shape."""
+    given_numbers = np.array(numbers[: len(numbers) // columns * columns], np.int64).reshape(-1, columns)
+    found = ascending(given_numbers)
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, np.unique(given_numbers))
 
 
 def test_no_numbers() -> None:
