@@ -59,6 +59,7 @@ static int read_varint(Message *from, uint64_t *number) {
 }
 
 enum { NUMBER, FIXED64, BYTES };
+#define MOST_VARINT 5 /* bytes of a tag and of a length: protobuf refuses longer ones */
 
 /* A field: its number and type, and its value or, of text and messages, its bytes. */
 typedef struct {
@@ -68,7 +69,8 @@ typedef struct {
 
 static int read_field(Message *from, Field *field) {
   uint64_t tag;
-  if (!read_varint(from, &tag)) return 0;
+  const uint8_t *begin = from->at;
+  if (!read_varint(from, &tag) || from->at - begin > MOST_VARINT) return 0;
   field->number = tag >> 3;
   field->type = tag & 7;
   field->bytes.at = field->bytes.end = from->at;
@@ -80,7 +82,9 @@ static int read_field(Message *from, Field *field) {
       from->at += 8;
       return 1;
     case BYTES:
-      if (!read_varint(from, &field->value) || field->value > (uint64_t)(from->end - from->at)) return 0;
+      begin = from->at;
+      if (!read_varint(from, &field->value) || from->at - begin > MOST_VARINT) return 0;
+      if (field->value > (uint64_t)(from->end - from->at)) return 0;
       field->bytes.at = from->at;
       field->bytes.end = from->at += field->value;
       return 1;
@@ -264,43 +268,42 @@ static int locate_block(int file, const Place *place, const Wanted *wanted, Py_s
   return read_prefix(file, place->position, &prefix) && find(&prefix.header, prefix.base, place, wanted, leaves, table);
 }
 
-/* Numbers of the fields of Column: what columns of other blocks have too ends before FIRST, and goes on from PARTIAL
- * to POSITION, the offset of the payload. */
-enum { FIRST = 4, COUNT = 5, PARTIAL = 6, POSITION = 12, HASH = 15 };
+/* Numbers of the fields of Column: 1 to 3 and 6 to 11 are equal in most blocks; 4, 5 and 12 to 15 differ. */
+enum { COLUMN_FIRST = 4, COLUMN_COUNT, COLUMN_PARTIAL, COLUMN_OFFSET = 12, COLUMN_LENGTH, COLUMN_DECODED, COLUMN_XXH3 };
 #define MOST_COMMON 512 /* bytes */
 
-/* A tuple of what describes a column: the bytes of the fields that columns of other blocks have too, and those numbers that
- * they do not; None if it is not in the form that writers have made. */
+/* A tuple that describes a column: the encoded fields that are equal in most blocks, and the numbers of the others. None if
+ * a field is unknown, or if they are not in ascending order, each at most once. */
 static PyObject *column_tuple(Message from) {
-  uint64_t numbers[HASH + 1] = {0}, last = 0;
+  uint64_t numbers[COLUMN_XXH3 + 1] = {0}, last = 0;
   uint8_t common[MOST_COMMON];
   Py_ssize_t size = 0;
   while (from.at < from.end) {
     Field field;
     const uint8_t *begin = from.at;
-    if (!read_field(&from, &field) || field.number <= last || field.number > HASH) Py_RETURN_NONE;
+    if (!read_field(&from, &field) || field.number <= last || field.number > COLUMN_XXH3) Py_RETURN_NONE;
     last = field.number;
-    if (last < FIRST || (last >= PARTIAL && last < POSITION)) {
+    if (last < COLUMN_FIRST || (last >= COLUMN_PARTIAL && last < COLUMN_OFFSET)) {
       if (from.at - begin > MOST_COMMON - size) Py_RETURN_NONE;
       memcpy(common + size, begin, (size_t)(from.at - begin));
       size += from.at - begin;
-    } else if (field.type != (last == HASH ? FIXED64 : NUMBER)) {
+    } else if (field.type != (last == COLUMN_XXH3 ? FIXED64 : NUMBER)) {
       Py_RETURN_NONE;
     } else {
       numbers[last] = field.value;
     }
   }
-  return Py_BuildValue("(y#KKKKKK)", common, size, numbers[FIRST], numbers[COUNT], numbers[POSITION], numbers[POSITION + 1],
-                       numbers[POSITION + 2], numbers[HASH]);
+  return Py_BuildValue("(y#KKKKKK)", common, size, numbers[COLUMN_FIRST], numbers[COLUMN_COUNT],
+                       numbers[COLUMN_OFFSET], numbers[COLUMN_LENGTH], numbers[COLUMN_DECODED], numbers[COLUMN_XXH3]);
 }
 
-/* Appends the tuples of all columns to a list, and fills the other fields of a header: episode and rows. Returns 0 if it is
- * not in the form that writers have made, or with an exception. */
+/* Appends the tuples of all columns to a list, and fills the other fields of a header: episode and rows. Returns 0 if a field
+ * is unknown or they are not in ascending order, or with an exception. */
 static int list_columns(Message from, PyObject *columns, Message *episode, uint64_t *rows) {
   uint64_t last = 0;
   while (from.at < from.end) {
     Field field;
-    if (!read_field(&from, &field) || field.number < last || field.number > 4) return 0;
+    if (!read_field(&from, &field) || !field.number || field.number < last || field.number > 4) return 0;
     if (field.type != (field.number == 1 || field.number == 4 ? BYTES : NUMBER)) return 0;
     last = field.number;
     if (last == 1) *episode = field.bytes;
@@ -327,7 +330,7 @@ static PyObject *describe(PyObject *self, PyObject *args) {
   Py_END_ALLOW_THREADS
   if (!is_read) Py_RETURN_NONE;
   PyObject *columns = PyList_New(0), *found = NULL;
-  Message episode = {NULL, NULL};
+  Message episode = {prefix.bytes, prefix.bytes};
   uint64_t rows[2] = {0, 0};
   if (columns && list_columns(prefix.header, columns, &episode, rows))
     found = Py_BuildValue("(y#KKKO)", episode.at, episode.end - episode.at, rows[0], rows[1], prefix.base, columns);

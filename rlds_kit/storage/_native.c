@@ -26,7 +26,7 @@ typedef int (*Decode)(const uint8_t *, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ss
 static Xxh3 *hash_of(const Py_buffer *state) {
   Xxh3 *hash = state->buf;
   if (state->len == (Py_ssize_t)sizeof(Xxh3) && is_valid_hash(hash)) return hash;
-  PyErr_Format(PyExc_ValueError, "expected a hash from new_hash(), got %zd other bytes", state->len);
+  PyErr_Format(PyExc_ValueError, "expected a hash from new_hash(), got %zd bytes that are none", state->len);
   return NULL;
 }
 
@@ -47,8 +47,9 @@ static PyObject *encode_with(Encode encode, MostBytes most_bytes, PyObject *args
     if (stored && zeros) end = encode(rows.buf, count, width, zeros, stored, hash);
     Py_END_ALLOW_THREADS
     result = end ? PyBytes_FromStringAndSize(NULL, end - stored) : PyErr_NoMemory();
+    char *copy = result ? PyBytes_AsString(result) : NULL;
     Py_BEGIN_ALLOW_THREADS
-    if (result) memcpy(PyBytes_AsString(result), stored, (size_t)(end - stored));
+    if (copy) memcpy(copy, stored, (size_t)(end - stored));
     free(zeros);
     free(stored);
     Py_END_ALLOW_THREADS
@@ -64,7 +65,7 @@ static PyObject *new_hash(PyObject *self, PyObject *args) {
   return PyByteArray_FromStringAndSize((const char *)&empty, sizeof empty);
 }
 
-/* add(hash, data) */
+/* add(hash, data): only one thread at a time may use a hash, as the interpreter lock is released. */
 static PyObject *add(PyObject *self, PyObject *args) {
   (void)self;
   Py_buffer state, data;

@@ -69,7 +69,7 @@ class ArrayBuffer:
             self._dense = None
 
     def seal(self, rows: np.ndarray) -> Column:
-        """The column of all rows so far, `[n]` int64. The buffer must not be used afterwards."""
+        """The column of all values; `rows` are their rows, `[n]` int64. The buffer must not be used afterwards."""
         if self._dense is not None:
             return Column(self.key, rows, self._dense[: len(rows)])
         items = self._items or []
@@ -96,7 +96,7 @@ class NumberBuffer(_ItemBuffer):
     """A buffer for Python and NumPy numbers, bool and None, which are immutable and need no copy."""
 
     def seal(self, rows: np.ndarray) -> Column:
-        """The column of all rows so far, `[n]` int64."""
+        """The column of all values; `rows` are their rows, `[n]` int64."""
         if self.key.kind == pb.NONE:
             return Column(self.key, rows, np.empty((len(rows), 0), np.uint8))
         return Column(self.key, rows, np.array(self.items, columns.storage_dtype(self.key)))
@@ -110,7 +110,7 @@ class BytesBuffer(_ItemBuffer):
         self.encode: Callable[[Any], bytes] = _ENCODERS.get(key.kind, bytes)
 
     def seal(self, rows: np.ndarray) -> Column:
-        """The column of all rows so far, `[n]` int64."""
+        """The column of all values; `rows` are their rows, `[n]` int64."""
         lengths = np.array([len(item) for item in self.items], np.int64)
         flat = np.frombuffer(b"".join(self.items), np.uint8)
         if bool((lengths == lengths[0]).all()):

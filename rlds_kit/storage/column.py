@@ -30,7 +30,8 @@ _LARGE_BYTES: Final = 1 << 14
 WORTHWHILE_BYTES: Final = 32
 """Smaller savings are not worth the time for decompression."""
 _HASHED_WHILE_ENCODED: Final = 1 << 12
-"""Bytes of a value from which on it is hashed while it is encoded; many smaller ones are in the cache together."""
+"""Bytes of a value from which on it is hashed while it is encoded; a block of smaller ones fits into the cache, so that
+another pass costs little."""
 _FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR})
 """Filters that do not move elements."""
 
@@ -140,7 +141,7 @@ def pack(column: Column, choose: FilterChoice, running: RunningHash | None = Non
     first = int(column.rows[0])
     count = int(column.rows[-1]) - first + 1
     is_whole = column.shapes is None and len(column.rows) == count
-    if is_whole and (light := _pack_light(column, first, count, choose)):
+    if is_whole and running is None and (light := _pack_light(column, first, count, choose)):
         return light
     prefix = b"" if is_whole else _presence_bytes(column, count) + _shape_bytes(column)
     level = FAST_LEVEL

@@ -16,6 +16,8 @@ MAX_DECODED_BYTES: Final = 1 << 31
 MOST_LEVELS: Final = 256
 """Maximum levels of a path; writers make at most 100. Values are rebuilt recursively, and Python limits recursion."""
 
+_MOST_BYTES: Final = 1 << 62
+"""Files are smaller, and positions in them are numbers of 64 bits with a sign."""
 MOST_FILTERED: Final = 2
 """Maximum ratio of the filtered size to the size of the rows: writers stay below it; rows of one byte may need two."""
 
@@ -84,7 +86,13 @@ class ColumnLayout(NamedTuple):
 
 
 class Common(NamedTuple):
-    """What columns of different blocks have in common; `problem` explains why there are no such columns."""
+    """What columns of different blocks have in common.
+
+    Attributes:
+      key: None for a kind or dtype that this version does not know.
+      problem: why such a column is not valid; empty if it is.
+      path, dtype, partial, ragged, shape, row_bytes, filter, codec, is_plain: as of `ColumnLayout`.
+    """
 
     path: str
     key: ColumnKey | None
@@ -100,9 +108,8 @@ class Common(NamedTuple):
 
 
 StoredColumn: TypeAlias = tuple[bytes, int, int, int, int, int, int]
-"""The entry of a column in the header of its block: the bytes of the fields that columns of other blocks have,
-too, which are those from `path` to `dtype` and from `partial` to `codec`; then `first_row`, `count`, `offset`,
-`length`, `decoded_length` and `xxh3`."""
+"""The entry of a column in the header of its block: first the encoded fields from `path` to `dtype` and from `partial`
+to `codec`, which are equal in most blocks; then `first_row`, `count`, `offset`, `length`, `decoded_length`, `xxh3`."""
 
 
 def layout_of(header: pb.Column, place: object) -> ColumnLayout:
@@ -144,6 +151,8 @@ def _layout(
         problem = f"{decoded_length} bytes are announced; {count} rows need {at_most} at most"
     elif not problem and first + count >= 1 << 63:
         problem = f"row {first} is no row"
+    elif not problem and offset + length >= _MOST_BYTES:
+        problem = f"it claims {length} bytes from byte {offset} on"
     if problem:
         raise FormatError(f"{place}: column {key.path} does not match its header: {problem}")
     return ColumnLayout(  # by position: names take a fifth of the time of this function

@@ -7,7 +7,7 @@ detects accidental changes, not forgery.
 """
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -99,16 +99,16 @@ class _Leaf:
     As long as rows follow each other and shapes are equal, only values are hashed: most leaves need no more.
 
     Attributes:
-      values: the hash of values; a `RunningHash` if these are hashed while they are encoded.
+      values: the hash of values; a `RunningHash` in a writer that hashes them while they are encoded.
     """
 
     __slots__ = ("_first", "_others", "_shape", "_stop", "values")
 
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: Column, values: "RunningHash | xxhash.xxh3_128") -> None:
         self._first = self._stop = int(column.rows[0])
         self._shape = column.values.shape[1:]
         self._others: tuple[_Rows, _Shapes] | None = None
-        self.values = RunningHash() if is_hashed_while_encoded(column) else xxhash.xxh3_128()
+        self.values = values
 
     def update(self, column: Column, are_values_hashed: bool) -> None:
         rows, values = column.rows, column.values
@@ -211,11 +211,14 @@ class EpisodeDigest:
         self._whole = b""
 
     def hashes(self, columns: Iterable[Column]) -> dict[ColumnKey, RunningHash]:
-        """The hashes to which the values of some columns must be added, in the order of rows, before `update`."""
+        """The hashes to which the values of some columns must be added, in the order of rows, before `update`.
+
+        If that fails, no digest can be computed any more.
+        """
         found = {}
         for column in columns:
             if is_hashed_while_encoded(column) and not is_clock(column.key.path):
-                running = self._leaf(column).values
+                running = self._leaf(column, RunningHash).values
                 if isinstance(running, RunningHash):  # not if its first values were small
                     found[column.key] = running
         return found
@@ -261,11 +264,11 @@ class EpisodeDigest:
             if not is_clock(column.key.path) and len(column.rows):
                 self._leaf(column).update(column, bool(hashes) and column.key in hashes)
 
-    def _leaf(self, column: Column) -> _Leaf:
+    def _leaf(self, column: Column, make: "Callable[[], RunningHash | xxhash.xxh3_128]" = xxhash.xxh3_128) -> _Leaf:
         identity = _identity(column.key)
         leaf = self._leaves.get(identity)
         if leaf is None:
-            leaf = self._leaves[identity] = _Leaf(column)
+            leaf = self._leaves[identity] = _Leaf(column, make())
         assert isinstance(leaf, _Leaf), "an episode's only block came twice"  # noqa: S101
         return leaf
 

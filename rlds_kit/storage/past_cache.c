@@ -9,7 +9,7 @@
 #include <unistd.h>
 #define WIDTH 16
 #define LEAST_LARGE (2 << 20) /* about the size of a core's private cache */
-#define SHARE 8               /* of the shared cache that one array may take: other cores use it, too */
+#define PARTS 8               /* of the shared cache, one of which an array may take: other cores use it, too */
 
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i += WIDTH)
@@ -17,12 +17,12 @@ void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
   _mm_sfence(); /* these stores are weakly ordered: makes them visible to other threads before later stores */
 }
 
-/* Bytes of an array from which on its beginning has left the caches before it is read. */
+/* Bytes of the smallest array whose beginning has left the caches by the time it is read. */
 static Py_ssize_t least_large(void) {
   static Py_ssize_t found; /* 0: not determined yet; threads that do it at the same time find the same */
   if (!found) {
 #ifdef _SC_LEVEL3_CACHE_SIZE
-    long shared = sysconf(_SC_LEVEL3_CACHE_SIZE) / SHARE;
+    long shared = sysconf(_SC_LEVEL3_CACHE_SIZE) / PARTS;
     found = shared > LEAST_LARGE ? (Py_ssize_t)shared : LEAST_LARGE;
 #else
     found = LEAST_LARGE;

@@ -179,6 +179,7 @@ class RowBuffer:
         for buffer in self._columns.values():
             if buffer.rows != numbers:  # most columns have the same rows
                 numbers, rows = buffer.rows, np.array(buffer.rows, np.int64)
+                rows.setflags(write=False)  # columns share it
             if numbers:
                 columns.append(buffer.seal(rows))
         return columns

@@ -4,8 +4,8 @@
 
 #define STRIDE 64
 #define MOST 65535 /* maximum of a gap and of a length */
-#define AHEAD (1 << 10)   /* bytes after the same place of the next row */
-#define MOST_WIDE (1 << 18) /* bytes of a row, of which the caches of all processors have space for some */
+#define AHEAD (1 << 10)     /* bytes: of narrow rows after the same place of the next row, of wide ones a quarter */
+#define MOST_WIDE (1 << 18) /* bytes of a row: narrower ones stay in the cache until their turn */
 
 static inline int differs(const uint8_t *row, const uint8_t *previous, Py_ssize_t at) { return row[at] != previous[at]; }
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.base.errors import DamagedError, RldsKitError
+from rlds_kit.base.errors import DamagedError, FormatError, RldsKitError
 from rlds_kit.storage import block_layout, located, shard_file
 from rlds_kit.storage.block_layout import BlockLayout, read_block_layout
 from rlds_kit.storage.column_layout import layout_of_stored
@@ -69,6 +69,10 @@ def _header(column: bytes, rest: bytes = b"") -> bytes:
         (_header(pb.Column(path="x" * 600).SerializeToString()[:120] + b"\x28\x03"), False),
         (_header(COLUMN.SerializeToString().replace(b"\x01x", b"\x01\xff")), False),  # a path that is no text
         (_header(COLUMN.SerializeToString()[:-1]), False),
+        (b"\x00\x03" + _header(COLUMN.SerializeToString()), False),  # field 0
+        (b"\x8a\x80\x80\x80\x80\x00" + _header(COLUMN.SerializeToString())[1:], False),  # a tag of six bytes
+        (b"\x0a\x90\x80\x80\x80\x80\x00" + _header(COLUMN.SerializeToString())[2:], False),  # a length of six bytes
+        (_header(COLUMN.SerializeToString())[18:], True),  # no id
         (b"\x12\x01\x05" + _header(COLUMN.SerializeToString())[20:], False),  # a first row that is no number
     ],
 )
@@ -79,6 +83,16 @@ def test_what_c_does_not_know_is_read_in_python(raw: bytes, *, is_read_in_c: boo
     assert found == _found(_in_python, file)
     if isinstance(found, tuple) and isinstance(found[0], bytes):
         assert (read_block_layout(file, 64).layout is layout_of_stored) is is_read_in_c
+
+
+@pytest.mark.parametrize(("offset", "length"), [(1 << 63, 20), ((1 << 64) - 1, (1 << 64) - 1), (0, 1 << 62)])
+def test_bytes_that_no_file_has_are_refused(offset: int, length: int, tmp_path: Path) -> None:
+    """Before anything is read at such a position."""
+    column = pb.Column(path="x", kind=pb.ARRAY, dtype="float32", count=3, rank=1, shape=[2], decoded_length=24)
+    column.offset, column.length = offset, length
+    layout = read_block_layout(forged_shard(tmp_path, _header(column.SerializeToString())), 64)
+    with pytest.raises(FormatError, match=f"it claims {length} bytes from byte {offset} on"):
+        layout.columns(everything)
 
 
 def test_a_header_of_another_checksum_is_refused(tmp_path: Path) -> None:

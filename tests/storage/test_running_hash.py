@@ -21,7 +21,7 @@ Hashing = Callable[[Rows, RunningHash | None], Stored]
 
 @given(st.lists(st.tuples(SIZES, st.integers(0, 2**32 - 1)), max_size=6))
 def test_pieces_have_the_hash_of_the_whole(given_pieces: list[tuple[int, int]]) -> None:
-    """Of any sizes, and after each of them: the package xxhash, which the readers use, finds the same."""
+    """Of any sizes, and after each of them: the package xxhash, which readers use, finds the same."""
     running, whole = RunningHash(), b""
     assert running.digest() == xxhash.xxh3_128_digest(whole)
     for size, seed in given_pieces:
