@@ -1,19 +1,16 @@
 """The layout of a step block: the positions of its columns, from its header. Columns are validated when requested."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from google.protobuf.message import DecodeError
 
 from rlds_kit.base.errors import FormatError
-from rlds_kit.extension import extension
 from rlds_kit.storage.block import BlockPrefix
 from rlds_kit.storage.column_layout import ColumnLayout, common_in, layout_of, layout_of_stored
+from rlds_kit.storage.located import native
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix
-
-_native: Final = extension("rlds_kit.storage", "_columns") if sys.byteorder == "little" else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +66,7 @@ def read_block_layout(file: ShardFile, position: int) -> BlockLayout:
       DamagedError: the header is damaged.
       FormatError: there is no block.
     """
-    described = None if _native is None or file.descriptor is None else _native.describe(file.descriptor, position)
+    described = None if native is None or file.descriptor is None else native.describe(file.descriptor, position)
     if described is not None:
         episode_id, first_row, end_row, base, columns = described
         try:

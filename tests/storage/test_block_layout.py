@@ -18,7 +18,7 @@ from rlds_kit.storage.shard_file import ShardFile
 from tests.loader.recording import plain, recorded
 from tests.storage.forged_headers import forged_headers, forged_shard
 
-needs_c = pytest.mark.skipif(block_layout._native is None, reason="the C extension is left out")
+needs_c = pytest.mark.skipif(located.native is None, reason="the C extension is left out")
 
 
 def _in_python(file: ShardFile) -> BlockLayout:
