@@ -57,7 +57,7 @@ native = [
     )
     for module, sources in (
         ("riegeli._native", ["rlds_kit/riegeli/_native.c"]),
-        ("storage._rows", ["rlds_kit/storage/_rows.c"]),
+        ("storage._rows", ["rlds_kit/storage/_rows.c", "rlds_kit/storage/past_cache.c"]),
         (
             "storage._cached",
             [

@@ -9,7 +9,7 @@ import numpy as np
 from floats_side.codec import Codec
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import filters
+from rlds_kit.storage import column_encoder, filters
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.compression import FAST_LEVEL, compress, decompressor
@@ -25,7 +25,7 @@ def recorder() -> Codec:
 
     def encode(block: np.ndarray) -> Any:
         key = ColumnKey("x", pb.ARRAY, block.dtype, 1)
-        return _Stored(*columns.encode(Column(key, np.arange(len(block)), block), choose[len(block)]))
+        return _Stored(*column_encoder.encode(Column(key, np.arange(len(block)), block), choose[len(block)]))
 
     def decode(stored: "_Stored", out: np.ndarray) -> None:
         columns.decode_into(stored.layout, stored.payload, "", out.view(np.uint8))

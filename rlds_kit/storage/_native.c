@@ -3,6 +3,9 @@
 
 #include "filters.h"
 
+/* Below this size, giving up and taking back the interpreter lock costs more than it frees. */
+#define RELEASE_GIL_SIZE (256 * 1024)
+
 static int check_sizes(Py_ssize_t length, Py_ssize_t count, Py_ssize_t width) {
   /* Divides instead of multiplying: count * width may overflow. */
   if (count > 0 && width > 0 && length / count == width && length % count == 0) return 1;
@@ -39,24 +42,43 @@ static PyObject *encode_with(Encode encode, MostBytes most_bytes, PyObject *args
   Xxh3 *hash = state.obj ? hash_of(&state) : NULL;
   Py_ssize_t width = count > 0 ? rows.len / count : 0;
   if ((hash || !state.obj) && check_sizes(rows.len, count, width)) {
-    /* Memory that is not written to costs nothing, and the result is copied out of it because it is small. Large memory
-     * is taken from the system, and given back to it, without the interpreter lock: a recorded program would wait. */
+    /* Memory that is not written to costs nothing, and the result is copied out of it because it is small. */
     uint8_t *stored, *zeros, *end = NULL;
     Py_BEGIN_ALLOW_THREADS
     stored = malloc((size_t)most_bytes(count, width)), zeros = calloc((size_t)width, 1);
     if (stored && zeros) end = encode(rows.buf, count, width, zeros, stored, hash);
+    free(zeros);
     Py_END_ALLOW_THREADS
     result = end ? PyBytes_FromStringAndSize(NULL, end - stored) : PyErr_NoMemory();
     char *copy = result ? PyBytes_AsString(result) : NULL;
-    Py_BEGIN_ALLOW_THREADS
+    PyThreadState *others = copy && end - stored >= RELEASE_GIL_SIZE ? PyEval_SaveThread() : NULL;
     if (copy) memcpy(copy, stored, (size_t)(end - stored));
-    free(zeros);
     free(stored);
-    Py_END_ALLOW_THREADS
+    if (others) PyEval_RestoreThread(others);
   }
   if (state.obj) PyBuffer_Release(&state);
   PyBuffer_Release(&rows);
   return result;
+}
+
+/* are_equal(rows, count): whether all rows are equal. Keeps the interpreter lock while the first is compared with the last,
+ * which differ in nearly all blocks: to get it back may take longer. */
+static PyObject *are_equal(PyObject *self, PyObject *args) {
+  (void)self;
+  Py_buffer rows;
+  Py_ssize_t count;
+  if (!PyArg_ParseTuple(args, "y*n", &rows, &count)) return NULL;
+  Py_ssize_t width = count > 0 ? rows.len / count : 0;
+  int is_right = check_sizes(rows.len, count, width);
+  const uint8_t *first = rows.buf;
+  int found = is_right && !memcmp(first, first + (count - 1) * width, (size_t)width);
+  if (found) {
+    Py_BEGIN_ALLOW_THREADS
+    found = !memcmp(first, first + width, (size_t)(rows.len - width));
+    Py_END_ALLOW_THREADS
+  }
+  PyBuffer_Release(&rows);
+  return is_right ? PyBool_FromLong(found) : NULL;
 }
 
 static PyObject *new_hash(PyObject *self, PyObject *args) {
@@ -165,9 +187,6 @@ static PyObject *unshuffle(PyObject *self, PyObject *args) {
   if (!is_right) return NULL;
   Py_RETURN_NONE;
 }
-
-/* Below this size, giving up and taking back the interpreter lock costs more than it frees. */
-#define RELEASE_GIL_SIZE (32 * 1024)
 
 /* SHUFFLE, XOR_SHUFFLE or DELTA_SHUFFLE, as `relation` is ALONE, XORED or ADDED. */
 static PyObject *shuffle(PyObject *self, PyObject *args) {
@@ -349,6 +368,7 @@ static PyMethodDef methods[] = {
     {"sparse_xor", sparse_xor, METH_VARARGS, "Return bitmap and values of `rows` (a buffer) in `count` rows, which are added to a hash, if one is given."},
     {"unsparse_xor", unsparse_xor, METH_VARARGS, "Write `count` of the `total` rows of `stored`, from `begin` on, into the buffer `rows`."},
     {"runs", runs, METH_VARARGS, "Return counts, places and bytes of runs of `rows` in `count` rows, which are added to a hash, if one is given."},
+    {"are_equal", are_equal, METH_VARARGS, "Return whether all rows of `rows` (a buffer) in `count` rows are equal."},
     {"new_hash", new_hash, METH_NOARGS, "Return a buffer that holds the XXH3-128 of no data."},
     {"add", add, METH_VARARGS, "Add data to a hash."},
     {"digest", digest, METH_VARARGS, "Return a hash as 16 bytes, big-endian."},

@@ -5,9 +5,7 @@
  * between two steps of a slow environment that code leaves the processor's cache: then the access takes longer than to
  * copy a frame. */
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <string.h>
+#include "filters.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -47,7 +45,12 @@ static PyObject *put_row(PyObject *self, PyObject *args) {
   if (!PyArray_CHKFLAGS(rows, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE) || !PyArray_IS_C_CONTIGUOUS(array) ||
       PyDataType_REFCHK(PyArray_DESCR(rows))) /* memmove would not count references */
     Py_RETURN_FALSE;
-  memmove(PyArray_BYTES(rows) + row * PyArray_NBYTES(array), PyArray_BYTES(array), (size_t)PyArray_NBYTES(array));
+  Py_ssize_t size = PyArray_NBYTES(array), whole = PyArray_NBYTES(rows);
+  uint8_t *to = PyArray_DATA(rows), *from = PyArray_DATA(array);
+  if (from < to + whole && to < from + size)
+    memmove(to + row * size, from, (size_t)size); /* a part of the same memory */
+  else
+    put_past_cache(to + row * size, from, size, whole);
   Py_RETURN_TRUE;
 }
 

@@ -18,9 +18,10 @@ from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.extension import extension
 from rlds_kit.riegeli import errors as riegeli_errors
 from rlds_kit.riegeli import varint
-from rlds_kit.storage import block_header
+from rlds_kit.storage import block_header, column_encoder
 from rlds_kit.storage import column as columns
-from rlds_kit.storage.column import NO_HASHES, Column, Hashes
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.column_encoder import NO_HASHES, Hashes
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.plausible import ID_BYTES
@@ -78,9 +79,8 @@ def encode(
       hashes: to add the values of some of the columns to.
     """
     parts = []
-    for column in block:
-        running = hashes.get(column.key) if hashes else None
-        first_row, covered, filter_, codec, decoded_length, payload = columns.pack(column, choose, running)
+    for column, packed in zip(block, column_encoder.pack(block, choose, hashes), strict=True):
+        first_row, covered, filter_, codec, decoded_length, payload = packed
         shape = None if column.shapes is not None else column.values.shape[1:]
         is_partial = len(column.rows) != covered
         fields = block_header.layout(column.key, first_row, covered, is_partial, shape, filter_, codec)

@@ -1,12 +1,10 @@
-"""Encodes and decodes one column of a step block: values of one kind, filtered, compressed and checksummed.
+"""A column of a step block: values of one kind, and how they are decoded; `column_encoder.py` encodes them.
 
 The decoded payload is, in this order: a presence bitmap (`partial`: one bit a covered row, lowest bit first), the
 shapes of the present values (`ragged`: `rank` little-endian uint32 each), and the present values in C order.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xxhash
@@ -14,24 +12,16 @@ import zstandard
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import DamagedError, FormatError
-from rlds_kit.spec import dtypes
 from rlds_kit.storage import filters
 from rlds_kit.storage.column_layout import STORAGE_DTYPES, ColumnLayout
-from rlds_kit.storage.compression import FAST_LEVEL, NO_LEVEL, compress, compressor, decompress_into, decompressor
-from rlds_kit.storage.filter_choice import LIGHT_BYTES, FilterChoice
+from rlds_kit.storage.compression import decompress_into, decompressor
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of, unpredict
 from rlds_kit.storage.rows import Part, Rows
-from rlds_kit.storage.running_hash import RunningHash
 from rlds_kit.storage.xor import unxor
 
 _LARGE_BYTES: Final = 1 << 14
 """Smaller columns are decompressed faster in one call than through a reader."""
-WORTHWHILE_BYTES: Final = 32
-"""Smaller savings are not worth the time for decompression."""
-_HASHED_WHILE_ENCODED: Final = 1 << 12
-"""Bytes of a value from which on it is hashed while it is encoded; a block of smaller ones fits into the cache, so that
-another pass costs little."""
 _FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR})
 """Filters that do not move elements."""
 
@@ -83,140 +73,8 @@ def storage_dtype(key: ColumnKey) -> np.dtype[Any]:
     return key.dtype if key.dtype is not None else STORAGE_DTYPES[key.kind]
 
 
-Hashes: TypeAlias = Mapping[ColumnKey, RunningHash]
-"""Of columns that are hashed while they are encoded."""
-NO_HASHES: Final[Hashes] = MappingProxyType({})
-
-
-class Packed(NamedTuple):
-    """A column as it is stored.
-
-    Attributes:
-      first_row: the row of its first value.
-      covered: rows that it covers.
-      filter: a number of `Filter`.
-      codec: a number of `Codec`.
-      decoded_length: of the payload without compression.
-      payload: filtered and compressed; the memory of the column itself, where it is stored as it is.
-    """
-
-    first_row: int
-    covered: int
-    filter: int
-    codec: int
-    decoded_length: int
-    payload: bytes | memoryview
-
-
-def encode(column: Column, choose: FilterChoice) -> tuple[pb.Column, bytes]:
-    """Turns a column into its header entry (without `offset`) and its payload. Arguments as for `pack`."""
-    packed = pack(column, choose)
-    header = pb.Column(
-        path=column.key.path,
-        kind=column.key.kind,  # type: ignore[arg-type]  # the stub wants its own enum class
-        dtype="" if column.key.dtype is None else dtypes.name_of(column.key.dtype, column.key.path),
-        first_row=packed.first_row,
-        count=packed.covered,
-        partial=len(column.rows) != packed.covered,
-        rank=column.key.rank,
-        ragged=column.shapes is not None,
-        shape=() if column.shapes is not None else column.values.shape[1:],
-        filter=packed.filter,  # type: ignore[arg-type]  # likewise
-        codec=packed.codec,  # type: ignore[arg-type]  # likewise
-        length=len(packed.payload),
-        decoded_length=packed.decoded_length,
-        xxh3=xxhash.xxh3_64_intdigest(packed.payload),
-    )
-    return header, bytes(packed.payload)
-
-
-def pack(column: Column, choose: FilterChoice, running: RunningHash | None = None) -> Packed:
-    """Filters and compresses the values of a column.
-
-    Args:
-      column: at least one row.
-      choose: chooses the filter, and remembers earlier choices for this field.
-      running: a hash to add the values to; only for a column that `is_hashed_while_encoded`.
-    """
-    first = int(column.rows[0])
-    count = int(column.rows[-1]) - first + 1
-    is_whole = column.shapes is None and len(column.rows) == count
-    if is_whole and running is None and (light := _pack_light(column, first, count, choose)):
-        return light
-    prefix = b"" if is_whole else _presence_bytes(column, count) + _shape_bytes(column)
-    level = FAST_LEVEL
-    values = dtypes.little_endian(column.values)
-    parts: list[bytes | memoryview]
-    number: int = pb.IDENTITY
-    if column.shapes is not None or values.size == 0:
-        parts = [values.tobytes()]
-    else:
-        rows = values.view(np.uint8).reshape(len(values), -1)
-        number, level = choose(column.key, rows, values.dtype, values.shape[1:])
-        if running is not None and number not in filters.WHILE_HASHED:
-            running.update(rows.data)
-            running = None
-        if number == pb.IDENTITY and level == NO_LEVEL:
-            plain = prefix + values.tobytes() if prefix else _memory_of(values)
-            return Packed(first, count, number, pb.STORED, len(plain), plain)
-        if number == pb.REPEAT and rows.shape[1] <= WORTHWHILE_BYTES:
-            parts = [rows[0].tobytes()]
-        else:
-            filtered = (
-                filters.APPLY[number](rows, values.dtype.itemsize, values.shape[1:])
-                if running is None
-                else (filters.WHILE_HASHED[number](rows, running),)
-            )
-            parts = [part.reshape(-1).data for part in filtered]
-    if prefix:
-        parts[0] = prefix + parts[0]
-    length = sum(map(len, parts))
-    payload = b""
-    if level != NO_LEVEL and length > WORTHWHILE_BYTES:  # smaller ones cannot save so much
-        payload = compress(parts, level)
-    codec: int = pb.ZSTD
-    if not payload or len(payload) + WORTHWHILE_BYTES > length:
-        codec, payload = pb.STORED, b"".join(parts)
-    if number == pb.REPEAT or len(payload) + WORTHWHILE_BYTES <= len(prefix) + values.nbytes:
-        return Packed(first, count, number, codec, length, payload)
-    plain = prefix + values.tobytes()
-    return Packed(first, count, pb.IDENTITY, pb.STORED, len(plain), plain)
-
-
-def is_hashed_while_encoded(column: Column) -> bool:
-    """Whether values are so large that they are best hashed while they are encoded, when they are in the cache."""
-    values = column.values
-    is_plain = column.shapes is None and values.dtype.itemsize == 1 and values.dtype.kind in "biu"
-    return is_plain and values.nbytes >= _HASHED_WHILE_ENCODED * max(1, len(values))
-
-
-def _memory_of(values: np.ndarray) -> memoryview:
-    """The bytes of an array, copied only if they are not in one piece."""
-    return np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
-
-
-def _pack_light(column: Column, first: int, count: int, choose: FilterChoice) -> Packed | None:
-    """What `pack` returns for few bytes, in a fraction of the time; None if it must be found out there."""
-    values = column.values
-    if not 0 < values.nbytes <= LIGHT_BYTES or dtypes.is_big_endian(values.dtype):
-        return None
-    plain = values.tobytes()
-    size, length = len(plain) // count, len(plain)
-    if plain == plain[:size] * count:
-        return Packed(first, count, pb.REPEAT, pb.STORED, size, plain[:size]) if size <= WORTHWHILE_BYTES else None
-    choice = choose.known(column.key)
-    if choice is None:
-        return None
-    if choice.level != NO_LEVEL and length > WORTHWHILE_BYTES:
-        filtered = filters.shuffled_bytes(choice.filter, plain, count, values.dtype.itemsize)
-        payload = compressor(choice.level).compress(filtered)
-        if len(payload) + WORTHWHILE_BYTES <= length:
-            return Packed(first, count, choice.filter, pb.ZSTD, length, payload)
-    return Packed(first, count, pb.IDENTITY, pb.STORED, length, plain)
-
-
 def decode(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> Column:
-    """The inverse of `encode`.
+    """The inverse of `column_encoder.encode`.
 
     Args:
       layout: of the column.
@@ -305,18 +163,6 @@ def is_sound(layout: ColumnLayout, payload: bytes | memoryview) -> bool:
 def _check_sum(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> None:
     if not is_sound(layout, payload):
         raise DamagedError(f"{place}: column {layout.path} does not match its checksum; run `rlds-kit repair`")
-
-
-def _presence_bytes(column: Column, count: int) -> bytes:
-    if len(column.rows) == count:
-        return b""
-    present = np.zeros(count, np.bool_)
-    present[column.rows - column.rows[0]] = True
-    return np.packbits(present, bitorder="little").tobytes()
-
-
-def _shape_bytes(column: Column) -> bytes:
-    return b"" if column.shapes is None else column.shapes.astype("<u4").tobytes()
 
 
 def _unpack(layout: ColumnLayout, payload: bytes | memoryview) -> Column:

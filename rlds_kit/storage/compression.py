@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import zstandard
 
@@ -38,6 +38,33 @@ def compress(parts: Sequence[bytes | memoryview], level: int) -> bytes:
     frame = compressor(level).compressobj(size=sum(map(len, parts)))
     ended = (frame.compress(part) + frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) for part in parts[:-1])
     return b"".join((*ended, frame.compress(parts[-1]), frame.flush()))
+
+
+def compress_each(inputs: Sequence[tuple[Sequence[bytes | memoryview], int]]) -> list[bytes]:
+    """Compresses inputs, each of them parts and a level, into frames of their own, with few calls of zstd.
+
+    >>> frames = compress_each([((b"a" * 99,), FAST_LEVEL), ((b"b" * 99,), FAST_LEVEL)])
+    >>> [decompressor().decompress(frame)[:1] for frame in frames]
+    [b'a', b'b']
+    """
+    frames, alike = [b""] * len(inputs), dict[int, list[int]]()
+    for at, (parts, level) in enumerate(inputs):
+        if len(parts) == 1:
+            alike.setdefault(level, []).append(at)
+        else:
+            frames[at] = compress(parts, level)
+    for level, numbers in alike.items():
+        for at, frame in zip(numbers, _compress_alike([inputs[at][0][0] for at in numbers], level), strict=True):
+            frames[at] = frame
+    return frames
+
+
+def _compress_alike(inputs: list[bytes | memoryview], level: int) -> list[bytes]:
+    together: Any = getattr(compressor(level), "multi_compress_to_buffer", None)  # the backend in C has it
+    if together is None or len(inputs) == 1 or not any(map(len, inputs)):  # it refuses to compress nothing
+        return [compressor(level).compress(each) for each in inputs]
+    found = together(inputs)
+    return [found[at].tobytes() for at in range(len(found))]
 
 
 def decompress_into(compressed: bytes | memoryview, out: memoryview, *, is_all: bool) -> None:

@@ -16,7 +16,8 @@ import xxhash
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.step import is_clock
 from rlds_kit.spec import dtypes
-from rlds_kit.storage.column import NO_HASHES, Column, Hashes, is_hashed_while_encoded, storage_dtype
+from rlds_kit.storage.column import Column, storage_dtype
+from rlds_kit.storage.column_encoder import NO_HASHES, Hashes, is_hashed_while_encoded
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.running_hash import RunningHash
 

@@ -1,5 +1,6 @@
 """Chooses the filter and the compression level of a column."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -8,11 +9,11 @@ import numpy as np
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import filters, noise_split, runs
 from rlds_kit.storage.column_layout import MOST_FILTERED
-from rlds_kit.storage.compression import FAST_LEVEL, NO_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compress
+from rlds_kit.storage.compression import FAST_LEVEL, NO_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compress_each
 from rlds_kit.storage.filters import BY_PLANES, Shape
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of
-from rlds_kit.storage.rows import Rows
+from rlds_kit.storage.rows import Rows, are_equal
 
 THOROUGH_RATIO: Final = 8
 """A higher level may pay off for data that shrink to less than an eighth (frames of a game), not for sensor noise."""
@@ -35,9 +36,6 @@ _CHANGES: Final = frozenset((pb.XOR_RUNS, pb.SPARSE_XOR))
 _MIN_CHANGES_ROWS: Final = 16
 """Rows of a sample for filters that store what changed: changes of four frames of a game are so few that bitmaps seemed
 smaller than runs in a quarter of the blocks of Space Invaders, though they are 1.4 times as large."""
-_SMALL_ROW: Final = 256
-"""Below this size one comparison of all bytes is faster than one for each row."""
-
 LIGHT_BYTES: Final = 1 << 11
 """Up to this size one comparison of `bytes` is fastest, whatever the rows."""
 
@@ -87,7 +85,7 @@ class FilterChoice:
 
     def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         """The choice for `rows`, `[n, bytes]`, n >= 1, each a value of a dtype and shape."""
-        if _all_equal(rows):
+        if are_equal(rows):
             return REPEATED
         chosen = self._chosen.get(key)
         if chosen is None or chosen.left == 0:
@@ -113,27 +111,33 @@ class FilterChoice:
         def filtered(number: int, part: Rows) -> list[memoryview]:
             return [each.reshape(-1).data for each in filters.APPLY[number](part, dtype.itemsize, shape)]
 
-        def size(choice: Choice, part: Rows) -> int:
-            return len(compress(filtered(choice.filter, part), choice.level))
-
-        def expected(choice: Choice) -> float:
-            """Extrapolates a sample to all rows; the first row, which has no previous one, is counted once."""
-            sample = rows[-max(count, _MIN_CHANGES_ROWS if choice.filter in _CHANGES else 0) :]
-            first = size(choice, sample[:1])
-            return first + (size(choice, sample) - first) * (len(rows) - 1) / (len(sample) - 1)
+        def expected(choices: Collection[Choice]) -> dict[Choice, float]:
+            """The bytes of all rows, extrapolated from a sample; the first row has no previous one, and counts once."""
+            samples = [rows[-max(count, _MIN_CHANGES_ROWS if each.filter in _CHANGES else 0) :] for each in choices]
+            tried = [
+                (filtered(choice.filter, part), choice.level)
+                for choice, sample in zip(choices, samples, strict=True)
+                for part in (sample[:1], sample)
+            ]
+            sizes = iter([len(frame) for frame in compress_each(tried)])
+            found = dict[Choice, float]()
+            for choice, sample in zip(choices, samples, strict=True):
+                first, whole = next(sizes), next(sizes)
+                found[choice] = first + (whole - first) * (len(rows) - 1) / (len(sample) - 1)
+            return found
 
         numbers = filters.candidates(dtype.kind, dtype.itemsize)
         choices = dict.fromkeys(_readable(Choice(number, FAST_LEVEL), rows, shape) for number in numbers)
-        sizes = {choice: expected(choice) for choice in choices}
+        sizes = expected(choices)
         best = min(sizes, key=sizes.__getitem__)
         if self._is_for_speed(key, sizes[best] / len(rows), rows.shape[1]):
             return STORED
         if sizes[best] * THOROUGH_RATIO < rows.nbytes:
             parts = filtered(best.filter, rows)  # of all rows: later ones resemble earlier ones
-            fast, thorough = (len(compress(parts, level)) for level in (FAST_LEVEL, THOROUGH_LEVEL))
+            fast, thorough = map(len, compress_each([(parts, FAST_LEVEL), (parts, THOROUGH_LEVEL)]))
             return best._replace(level=THOROUGH_LEVEL) if thorough < WORTH_THE_LEVEL * fast else best
         if _may_be_image(dtype, shape):  # prediction alone takes longer than all other work for frames of a game
-            sizes |= {choice: expected(choice) for choice in (SPLIT_PREDICTION, PREDICTION)}
+            sizes |= expected((SPLIT_PREDICTION, PREDICTION))
         return min(sizes, key=sizes.__getitem__)
 
     def _is_for_speed(self, key: ColumnKey, compressed: float, row_bytes: int) -> bool:
@@ -163,14 +167,3 @@ def _readable(choice: Choice, rows: Rows, shape: Shape) -> Choice:
             most = len(rows) * lines_of(shape).height + noise_split.at_most(rows.size)
             return choice if most <= MOST_FILTERED * rows.size else choice._replace(filter=pb.PREDICT)
     return choice
-
-
-def _all_equal(rows: Rows) -> bool:
-    if rows.nbytes <= LIGHT_BYTES:
-        plain = rows.tobytes()
-        return plain == plain[: rows.shape[1]] * len(rows)
-    if not np.array_equal(rows[0], rows[-1]):  # nearly always, unless all are equal
-        return False
-    if rows.shape[1] < _SMALL_ROW:
-        return bool((rows[1:] == rows[:-1]).all())
-    return all(np.array_equal(rows[0], row) for row in rows[:0:-1])

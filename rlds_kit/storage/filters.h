@@ -18,6 +18,7 @@
 /* Stores that bypass the cache: past_cache.c */
 
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count);
+void put_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t size, Py_ssize_t array_bytes);
 int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes);
 
 /* Rows that are encoded relative to the previous row: row_by_row.c */

@@ -15,7 +15,7 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.spec import dtypes
 from rlds_kit.storage.block import join_lanes
 from rlds_kit.storage.block_header import after_rows, before_rows
-from rlds_kit.storage.column import WORTHWHILE_BYTES
+from rlds_kit.storage.column_encoder import WORTHWHILE_BYTES
 from rlds_kit.storage.digest import CACHED_ROWS, HashedColumn, LeafValues, hashes_of_whole
 from rlds_kit.storage.filter_choice import LIGHT_ROW, FilterChoice
 from rlds_kit.storage.lane_pieces import COUNT, FIRST_ROW, NUMBERS, SIZE, pack_pieces

@@ -13,7 +13,7 @@ import zstandard
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import block, filters
-from rlds_kit.storage.column import WORTHWHILE_BYTES
+from rlds_kit.storage.column_encoder import WORTHWHILE_BYTES
 from rlds_kit.storage.compression import NO_LEVEL, compressor
 from rlds_kit.storage.filter_choice import LIGHT_BYTES, Choice, FilterChoice
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey

@@ -9,12 +9,26 @@
 #include <unistd.h>
 #define WIDTH 16
 #define LEAST_LARGE (2 << 20) /* about the size of a core's private cache */
+#define LEAST_ROW (4 << 10)   /* of smaller copies, the beginning and the end count, and what comes next is near */
 #define PARTS 8               /* of the shared cache, one of which an array may take: other cores use it, too */
 
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i += WIDTH)
     _mm_stream_si128((__m128i *)(to + i), _mm_loadu_si128((const __m128i *)(from + i)));
   _mm_sfence(); /* these stores are weakly ordered: makes them visible to other threads before later stores */
+}
+
+/* Copies a row into an array of `array_bytes` that another thread reads when it is full. Ordinary stores would first read
+ * the memory that they replace, which takes as long again. */
+void put_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t size, Py_ssize_t array_bytes) {
+  if (size < LEAST_ROW || array_bytes < LEAST_LARGE) {
+    memcpy(to, from, (size_t)size);
+    return;
+  }
+  Py_ssize_t before = -(uintptr_t)to % WIDTH, whole = (size - before) / WIDTH * WIDTH, done = before + whole;
+  memcpy(to, from, (size_t)before);
+  write_past_cache(to + before, from + before, whole);
+  memcpy(to + done, from + done, (size_t)(size - done));
 }
 
 /* Bytes of the smallest array whose beginning has left the caches by the time it is read. */
@@ -42,6 +56,11 @@ int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width,
 }
 #else
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) { memcpy(to, from, (size_t)count); }
+
+void put_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t size, Py_ssize_t array_bytes) {
+  (void)array_bytes;
+  memcpy(to, from, (size_t)size);
+}
 
 int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes) {
   (void)rows, (void)size, (void)width, (void)array_bytes;

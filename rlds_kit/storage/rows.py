@@ -5,6 +5,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from rlds_kit.storage.native import native
+
 Rows: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 """`[rows, bytes of a row]`; each row is a value."""
 Stored: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
@@ -31,6 +33,22 @@ def in_whole(undo: Callable[[Stored, Rows], None], stored: Stored, out: Rows, pa
     rows = np.empty((part.total, out.shape[1]), np.uint8)
     undo(stored, rows)
     out[...] = rows[part.begin : part.begin + len(out)]
+
+
+def are_equal(rows: Rows) -> bool:
+    """Whether all rows are equal; there is at least one.
+
+    >>> are_equal(np.array([[1, 2], [1, 2]], np.uint8)), are_equal(np.array([[1, 2], [1, 3]], np.uint8))
+    (True, False)
+    """
+    if native is not None and rows.flags.c_contiguous and rows.size:
+        return bool(native.are_equal(rows, len(rows)))
+    return are_equal_twin(rows)
+
+
+def are_equal_twin(rows: Rows) -> bool:
+    """`are_equal` in NumPy."""
+    return np.array_equal(rows[0], rows[-1]) and all(np.array_equal(rows[0], row) for row in rows[1:-1])
 
 
 def array_bytes(rows: Rows) -> int:

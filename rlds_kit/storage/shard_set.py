@@ -14,7 +14,8 @@ from rlds_kit.riegeli.blocks import CHUNK_HEADER_SIZE
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.amendment import SeenFields
 from rlds_kit.storage.block_parts import HEAVY_BYTES, acted_fields, cut, rows_of_parts
-from rlds_kit.storage.column import Column, Hashes
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.column_encoder import Hashes
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.index_builder import EpisodeRecords

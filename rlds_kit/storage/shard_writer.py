@@ -12,7 +12,8 @@ from rlds_kit.riegeli import array_record, chunk
 from rlds_kit.riegeli.single import frame_record
 from rlds_kit.riegeli.writer import RecordWriter
 from rlds_kit.storage import block
-from rlds_kit.storage.column import NO_HASHES, Column, Hashes
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.column_encoder import NO_HASHES, Hashes
 from rlds_kit.storage.episode_table import EpisodeTable
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.index_builder import EpisodeRecords, IndexBuilder

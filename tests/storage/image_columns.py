@@ -10,6 +10,7 @@ import zstandard
 from rlds_kit import FormatError
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
+from rlds_kit.storage import column_encoder
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.compression import FAST_LEVEL
@@ -43,8 +44,8 @@ def column_of(frames: np.ndarray, rows: list[int] | None = None) -> Column:
 
 def assert_comes_back(piece: Column, choice: Choice) -> None:
     """Fails unless a column is stored as was chosen, however little that saves, and read as it was."""
-    with mock.patch.object(columns, "WORTHWHILE_BYTES", -(1 << 31)):
-        header, payload = columns.encode(piece, Always(choice))
+    with mock.patch.object(column_encoder, "WORTHWHILE_BYTES", -(1 << 31)):
+        header, payload = column_encoder.encode(piece, Always(choice))
     assert header.filter == choice.filter
     read = columns.decode(layout_of(header, "here"), payload, "here")
     assert np.array_equal(read.values, piece.values)
@@ -54,7 +55,7 @@ def assert_comes_back(piece: Column, choice: Choice) -> None:
 def assert_the_first_rows_are_decoded_alone(until: int, choice: Choice) -> None:
     """Fails unless these are right; what comes after them does not matter."""
     frames = np.random.default_rng(0).integers(0, 16, (40, 40, 40, 3), np.uint8)
-    header, payload = columns.encode(column_of(frames), Always(choice))
+    header, payload = column_encoder.encode(column_of(frames), Always(choice))
     assert header.codec == pb.ZSTD
     out = np.zeros((40, 4800), np.uint8)
     columns.decode_into(layout_of(header, "here"), payload, "here", out[:until])
@@ -67,7 +68,7 @@ def assert_the_first_rows_are_decoded_alone(until: int, choice: Choice) -> None:
 def assert_a_contradiction_is_refused(change: str, frames: np.ndarray, stored: bytes, choice: Choice) -> None:
     """Fails unless a large column is refused whose stored bytes, or header, were changed."""
     plain = bytearray(stored)
-    header, _ = columns.encode(column_of(frames), Always(choice))
+    header, _ = column_encoder.encode(column_of(frames), Always(choice))
     match change:
         case "no such mode":
             plain[7] = 200

@@ -54,6 +54,31 @@ def test_nothing_is_put_where_it_does_not_fit(array: np.ndarray, other: np.ndarr
             assert not rows.any() if rows.dtype.kind not in "US" else True
 
 
+@pytest.mark.parametrize("size", [4095, 4096, 4111, 100_800])
+@pytest.mark.parametrize("offset", [0, 1, 15])
+def test_large_rows_are_whole(size: int, offset: int) -> None:
+    """In an array that is larger than the cache, wherever a row begins and ends; its neighbours stay as they are."""
+    count = (2 << 20) // size + 2
+    memory = np.zeros(offset + count * size, np.uint8)
+    rows = memory[offset:].reshape(count, size)
+    rng = np.random.default_rng(size + offset)
+    value = rng.integers(1, 256, size + 1, np.uint8)[1:]
+    for row in (0, 1, count - 1):
+        rows[:] = 0
+        assert array_form.put_row(rows, row, value)
+        assert np.array_equal(rows[row], value)
+        assert np.count_nonzero(memory) == size
+
+
+def test_a_row_may_come_from_the_array_itself() -> None:
+    """Even where the two overlap."""
+    rows = np.arange(3 << 20, dtype=np.uint32).view(np.uint8).reshape(-1, 1 << 16)
+    value = rows.reshape(-1)[1 << 15 : (1 << 15) + (1 << 16)]
+    expected = value.copy()
+    assert array_form.put_row(rows, 1, value)
+    assert np.array_equal(rows[1], expected)
+
+
 def test_rows_that_may_not_be_written_are_left() -> None:
     """The twin raises as NumPy does."""
     rows = np.zeros((2, 3))

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage import block, column
-from rlds_kit.storage.column import Column
+from rlds_kit.storage import block, column_encoder
+from rlds_kit.storage.column import Column, storage_dtype
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 
@@ -26,7 +26,7 @@ KEYS = (
 @st.composite
 def _columns(draw: st.DrawFn) -> Column:
     key = draw(st.sampled_from(KEYS))
-    dtype = column.storage_dtype(key)
+    dtype = storage_dtype(key)
     first, count = draw(st.sampled_from([0, 1, 127, 1 << 20, 1 << 40])), draw(st.sampled_from([1, 2, 40, 200]))
     rows = np.arange(first, first + count)
     if count > 2 and draw(st.booleans()):
@@ -45,7 +45,9 @@ def test_the_bytes_are_those_of_protobuf(columns: list[Column], rows: range) -> 
     """For every form of column."""
     header = pb.BlockHeader(episode_id=bytes(range(16)), first_row=rows.start, end_row=rows.stop)
     choose = FilterChoice()
-    expected = block.assemble(header, [column.encode(each, choose) for each in columns])
+    packed = column_encoder.pack(columns, choose)
+    pairs = [(column_encoder.describe(*each), each[1].payload) for each in zip(columns, packed, strict=True)]
+    expected = block.assemble(header, pairs)
     assert block.encode(header.episode_id, rows, columns, FilterChoice()) == expected
 
 

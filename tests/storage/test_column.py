@@ -2,6 +2,7 @@
 
 import tracemalloc
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,17 +13,18 @@ from hypothesis import strategies as st
 from rlds_kit import DamagedError, FormatError
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import filters
+from rlds_kit.storage import column_encoder, filters
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
-from rlds_kit.storage.filter_choice import FilterChoice
+from rlds_kit.storage.compression import THOROUGH_LEVEL
+from rlds_kit.storage.filter_choice import Choice, FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from tests.storage import strategies
 from tests.storage.truth import same
 
 
 def _round_trip(column: Column) -> Column:
-    header, payload = columns.encode(column, FilterChoice())
+    header, payload = column_encoder.encode(column, FilterChoice())
     return columns.decode(layout_of(pb.Column.FromString(header.SerializeToString()), "here"), payload, "here")
 
 
@@ -68,7 +70,7 @@ def test_a_part_of_a_column_has_its_rows(column: Column, begin: int, end: int) -
 @given(array_columns(), st.data())
 def test_any_flipped_bit_of_a_payload_is_found(column: Column, data: st.DataObject) -> None:
     """A payload that is not what was written does not match its checksum."""
-    header, payload = columns.encode(column, FilterChoice())
+    header, payload = column_encoder.encode(column, FilterChoice())
     if payload:
         changed = bytearray(payload)
         changed[data.draw(st.integers(0, len(payload) - 1))] ^= 1 << data.draw(st.integers(0, 7))
@@ -168,7 +170,7 @@ def test_what_compresses_badly_is_stored_as_it_is(kind: str) -> None:
     else:
         key = ColumnKey("token", pb.BYTES, None, 1)
         column = Column(key, np.arange(2), np.frombuffer(b"ab" * 20, np.uint8), np.array([[10], [30]]))
-    header, payload = columns.encode(column, FilterChoice())
+    header, payload = column_encoder.encode(column, FilterChoice())
     assert (header.filter, header.codec) == (pb.IDENTITY, pb.STORED)
     assert payload.endswith(column.values.tobytes())
     assert same(columns.decode(layout_of(header, "here"), payload, "here").values, column.values)
@@ -177,16 +179,38 @@ def test_what_compresses_badly_is_stored_as_it_is(kind: str) -> None:
 def test_rows_that_are_all_equal_are_stored_once() -> None:
     """A constant field costs next to nothing."""
     column = _array_column([np.arange(1000)] * 64, list(range(64)))
-    header, payload = columns.encode(column, FilterChoice())
+    header, payload = column_encoder.encode(column, FilterChoice())
     assert header.filter == pb.REPEAT
     assert len(payload) < 8000
+
+
+def test_light_columns_are_compressed_in_the_call_of_the_heavy_one() -> None:
+    """All columns of a block take one call of zstd for each level, and every column comes back."""
+    rng, rows = np.random.default_rng(0), np.arange(64)
+    frames = np.zeros((64, 5000), np.uint8)
+    frames[:, :40] = rng.integers(0, 9, (64, 40))
+    block = [
+        Column(ColumnKey("frame", pb.ARRAY, np.dtype(np.uint8), 1), rows, frames),
+        *(Column(ColumnKey(f"x{i}", pb.INT, None, 0), rows, rng.integers(0, 9, 64).cumsum()) for i in range(3)),
+    ]
+    choose = FilterChoice()
+    column_encoder.pack(block, choose)
+    choose._chosen[block[0].key].choice = Choice(pb.XOR_RUNS, THOROUGH_LEVEL)
+    with mock.patch.object(column_encoder, "compress_each", wraps=column_encoder.compress_each) as spy:
+        packed = column_encoder.pack(block, choose)
+    ((inputs,), _) = spy.call_args
+    assert len(inputs) == 4
+    assert {level for _, level in inputs} == {THOROUGH_LEVEL}
+    for column, each in zip(block, packed, strict=True):
+        layout = layout_of(column_encoder.describe(column, each), "here")
+        assert columns.decode(layout, each.payload, "here").values.tobytes() == column.values.tobytes()
 
 
 def test_a_column_does_not_keep_what_it_was_fetched_with() -> None:
     """A cached column of short texts must not keep the whole chunk with large frames in memory."""
     key = ColumnKey("token", pb.BYTES, None, 1)
     column = Column(key, np.array([0, 1]), np.frombuffer(b"\x07\xe3\x91", np.uint8), np.array([[1], [2]]))
-    header, payload = columns.encode(column, FilterChoice())
+    header, payload = column_encoder.encode(column, FilterChoice())
     assert header.codec == pb.STORED
     chunk = memoryview(payload + bytes(1 << 20))
     values = columns.decode(layout_of(header, "here"), chunk[: len(payload)], "here").values
@@ -200,6 +224,6 @@ def test_light_rows_that_hardly_compress_are_stored_as_they_are() -> None:
     for shape, dtype, is_stored in (((17,), np.float32, True), ((2000,), np.float32, False), ((17,), np.int64, False)):
         values = noise.standard_normal((500, *shape)).astype(dtype)
         column = Column(ColumnKey("x", pb.ARRAY, values.dtype, 1), np.arange(500), values)
-        header, payload = columns.encode(column, FilterChoice())
+        header, payload = column_encoder.encode(column, FilterChoice())
         assert ((header.filter, header.codec) == (pb.IDENTITY, pb.STORED)) == is_stored
         assert same(columns.decode(layout_of(header, "here"), payload, "here").values, values)

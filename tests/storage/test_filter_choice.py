@@ -12,7 +12,7 @@ import pytest
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import filters
+from rlds_kit.storage import column_encoder, filters
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL, compressor
@@ -39,7 +39,7 @@ def half_empty() -> np.ndarray:
 
 def is_compressed(choose: FilterChoice, path: str, values: np.ndarray) -> bool:
     """Whether a column is compressed, after it was written and read."""
-    header, payload = columns.encode(made(path, values), choose)
+    header, payload = column_encoder.encode(made(path, values), choose)
     assert np.array_equal(columns.decode(layout_of(header, ""), payload, "").values, values)
     return bool(header.codec == pb.ZSTD)
 
@@ -111,7 +111,7 @@ def halves() -> np.ndarray:
 
 def encoded(values: np.ndarray) -> tuple[pb.Column, bytes]:
     """The header and the payload of a column, after it was read."""
-    header, payload = columns.encode(made("x", values), FilterChoice())
+    header, payload = column_encoder.encode(made("x", values), FilterChoice())
     assert columns.decode(layout_of(header, ""), payload, "").values.tobytes() == values.tobytes()
     return header, payload
 

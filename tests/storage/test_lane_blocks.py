@@ -12,7 +12,7 @@ import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage import block, block_header, column, digest, filters, lane_blocks, lane_pieces, shard_set
+from rlds_kit.storage import block, block_header, column_encoder, digest, filters, lane_blocks, lane_pieces, shard_set
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL
@@ -72,8 +72,9 @@ def _columns(seed: int) -> list[LaneColumn]:
 def _alone(columns: list[LaneColumn], rows: LaneRows, choose: FilterChoice) -> list[block.Part]:
     """The columns of a block as they are encoded alone."""
     found = list[block.Part]()
-    for each in _cut(columns, rows):
-        first, covered, number, codec, decoded, payload = column.pack(each, choose)
+    pieces = _cut(columns, rows)
+    for each, packed in zip(pieces, column_encoder.pack(pieces, choose), strict=True):
+        first, covered, number, codec, decoded, payload = packed
         fields = block_header.layout(each.key, first, covered, False, each.values.shape[1:], number, codec)
         found.append((fields, decoded, bytes(payload)))
     return found

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import filters, noise_split
+from rlds_kit.storage import column_encoder, filters, noise_split
 from rlds_kit.storage.block_parts import cut
 from rlds_kit.storage.column_layout import MOST_FILTERED, layout_of
 from rlds_kit.storage.compression import NOISE_LEVEL
@@ -205,9 +205,9 @@ def test_images_of_tiny_lines_are_not_split() -> None:
     """What a field was found to suit is not done to a column of it that readers would refuse for its size."""
     choose, random = FilterChoice(), np.random.default_rng(0)
     scene, noise = random.uniform(20, 230, (40, 40, 3)), random.normal(0, 4, (8, 40, 40, 3))
-    large = columns.encode(column_of((scene + noise).astype(np.uint8)), choose)
+    large = column_encoder.encode(column_of((scene + noise).astype(np.uint8)), choose)
     tiny = column_of(np.repeat(np.array([3, 4], np.uint8), 100).reshape(2, 100, 1, 1))
-    header, payload = columns.encode(tiny, choose)
+    header, payload = column_encoder.encode(tiny, choose)
     assert (large[0].filter, header.filter) == (pb.PREDICT_SPLIT, pb.PREDICT)
     assert np.array_equal(columns.decode(layout_of(header, "here"), payload, "here").values, tiny.values)
 

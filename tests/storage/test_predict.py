@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rlds_kit import FormatError
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import predict
+from rlds_kit.storage import column_encoder, predict
 from rlds_kit.storage.block_parts import cut
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.compression import FAST_LEVEL
@@ -111,7 +111,7 @@ def test_a_column_of_images_comes_back(frames: np.ndarray, data: st.DataObject) 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (4, 0, 3), (4, 4, 0)])
 def test_images_without_pixels_need_no_filter(shape: tuple[int, ...]) -> None:
     """They are stored as nothing."""
-    header, payload = columns.encode(column_of(np.zeros((3, *shape), np.uint8)), Always(PREDICTION))
+    header, payload = column_encoder.encode(column_of(np.zeros((3, *shape), np.uint8)), Always(PREDICTION))
     assert (header.filter, payload) == (pb.IDENTITY, b"")
     assert columns.decode(layout_of(header, "here"), payload, "here").values.shape == (3, *shape)
 
@@ -144,7 +144,7 @@ def test_a_large_column_that_contradicts_itself_is_refused(change: str) -> None:
 
 def test_images_that_announce_more_bytes_than_they_have_are_refused() -> None:
     """Before anything is decompressed, though what they bring is what they announce."""
-    header, _ = columns.encode(
+    header, _ = column_encoder.encode(
         column_of(np.zeros((3, 100, 200), np.uint8) + np.arange(200, dtype=np.uint8)), Always(PREDICTION)
     )
     payload = zstandard.ZstdCompressor(level=FAST_LEVEL).compress(bytes(100_000))
@@ -169,7 +169,7 @@ def _camera(count: int, noise: float) -> np.ndarray:
 def test_a_camera_is_predicted() -> None:
     """It is chosen for noisy frames, and comes to little more than the noise: 4.05 bits a byte for a deviation of 4."""
     frames = _camera(16, 4)
-    header, payload = columns.encode(column_of(frames), FilterChoice())
+    header, payload = column_encoder.encode(column_of(frames), FilterChoice())
     assert header.filter == pb.PREDICT_SPLIT
     assert len(payload) * 8 / frames.size < 4.65
 
@@ -184,7 +184,7 @@ def test_others_are_not_tried(frames: np.ndarray, monkeypatch: pytest.MonkeyPatc
         raise AssertionError("tried")
 
     monkeypatch.setitem(APPLY, pb.PREDICT, fail)
-    header, _ = columns.encode(column_of(frames), FilterChoice())
+    header, _ = column_encoder.encode(column_of(frames), FilterChoice())
     assert header.filter != pb.PREDICT
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import runs
+from rlds_kit.storage import column_encoder, runs
 from rlds_kit.storage.column_layout import MOST_FILTERED, layout_of
 from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL
 from rlds_kit.storage.filter_choice import Choice, FilterChoice
@@ -134,7 +134,7 @@ def test_rows_of_every_width_are_stored_as_readers_take_them(width: int) -> None
     """Also those of which runs would be largest: nothing is written that is refused later."""
     values = np.zeros((64, width), np.uint8)
     values[:, ::3] = np.arange(64)[:, None] % 2 + 1
-    header, payload = columns.encode(column_of(values), FilterChoice())
+    header, payload = column_encoder.encode(column_of(values), FilterChoice())
     read = columns.decode(layout_of(header, "here"), payload, "here")
     assert np.array_equal(read.values, values)
 
@@ -164,9 +164,9 @@ def frames() -> np.ndarray:
 def test_frames_of_a_game_are_made_runs_of_which_take_fewer_bytes_than_a_bitmap(frames: np.ndarray) -> None:
     """What changes side by side is what the filter is for."""
     column = column_of(frames)
-    chosen, _ = columns.encode(column, FilterChoice())
+    chosen, _ = column_encoder.encode(column, FilterChoice())
     assert chosen.filter == pb.XOR_RUNS
-    other, _ = columns.encode(column, Always(Choice(pb.SPARSE_XOR, THOROUGH_LEVEL)))
+    other, _ = column_encoder.encode(column, Always(Choice(pb.SPARSE_XOR, THOROUGH_LEVEL)))
     assert 10 * chosen.length < 9 * other.length
 
 

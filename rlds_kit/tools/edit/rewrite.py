@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.layers.carry import Piece
-from rlds_kit.storage import block, shard_file
+from rlds_kit.storage import block, column_encoder, shard_file
 from rlds_kit.storage import column as columns
 from rlds_kit.storage.block_parts import cut as cut_columns
 from rlds_kit.storage.column import Column
@@ -62,7 +62,7 @@ def write_changed(output: Output, episode: SourceEpisode, made: Rewrite, choose:
         stored = {id(column): encoded for column, encoded in sources if encoded is not None}
         changed = made.change(writer, rows, [column for column, _ in sources])
         digest.update(changed)
-        pairs = [stored.get(id(each)) or columns.encode(each, choose) for each in changed]
+        pairs = [stored.get(id(each)) or column_encoder.encode(each, choose) for each in changed]
         ends = pb.BlockHeader(episode_id=made.start.episode_id, first_row=rows.start, end_row=rows.stop)
         record = block.assemble(ends, pairs)
         writer.encoded_block(made.start.episode_id, rows, record)

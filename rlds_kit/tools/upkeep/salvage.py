@@ -16,6 +16,7 @@ from rlds_kit.base.errors import DamagedError
 from rlds_kit.base.step import ACTED_FIELDS, STEP_INDEX
 from rlds_kit.storage import block as blocks
 from rlds_kit.storage import column as columns
+from rlds_kit.storage import column_encoder
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice
@@ -187,7 +188,7 @@ def record(file: ShardFile, piece: Piece, episode_id: bytes, choose: FilterChoic
         pairs += _pair(file, piece, header.columns[number], base, choose)
     if add_step_index:
         steps = np.arange(header.first_row, header.end_row, dtype=np.int64)
-        pairs.append(columns.encode(Column(_STEP_INDEX_KEY, np.array(piece.rows, np.int64), steps), choose))
+        pairs.append(column_encoder.encode(Column(_STEP_INDEX_KEY, np.array(piece.rows, np.int64), steps), choose))
     new_header = pb.BlockHeader(episode_id=episode_id, first_row=piece.rows.start, end_row=piece.rows.stop)
     return blocks.assemble(new_header, pairs)
 
@@ -210,4 +211,4 @@ def _pair(
     column = columns.decode(layout_of(header, place), payload, place).between(begin, end)
     if not len(column.rows):
         return []
-    return [columns.encode(Column(column.key, column.rows + shift, column.values, column.shapes), choose)]
+    return [column_encoder.encode(Column(column.key, column.rows + shift, column.values, column.shapes), choose)]

@@ -15,6 +15,7 @@ import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.storage import column as columns
+from rlds_kit.storage import column_encoder
 from rlds_kit.storage.directory import shards_in
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.policy import FlushPolicy
@@ -153,7 +154,7 @@ def test_columns_that_the_cut_does_not_touch_keep_their_bytes(tmp_path: Path, mo
     """Only those of the two blocks at its ends are encoded again."""
     source = record(tmp_path / "d", lengths=(40,))
     encoded: list[columns.Column] = []
-    right = columns.encode
+    right = column_encoder.encode
 
     def encode(column: columns.Column, choose: FilterChoice) -> Any:
         encoded.append(column)
