@@ -49,7 +49,7 @@ native = [
     Extension(
         f"rlds_kit.{module}",
         sources,
-        depends=[f"rlds_kit/storage/{name}.h" for name in ("columns", "cpu", "filters", "xxh3")],
+        depends=[f"rlds_kit/storage/{name}.h" for name in ("columns", "cpu", "filters", "xxh3", "xxh3_stripes")],
         include_dirs=[] if pure else numpy_headers(),
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
         py_limited_api=True,

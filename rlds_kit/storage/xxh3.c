@@ -5,7 +5,7 @@
 
 #include <string.h>
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 static const uint8_t SECRET[192] = {
@@ -104,57 +104,50 @@ static uint64_t hash_to_240(const uint8_t *data, uint64_t size) {
   return avalanche(sum + mix(data + size - 16, SECRET + 136 - 17));
 }
 
-/* Sums of stripes, in registers. Compilers multiply halves of numbers in vectors only when they are shown how. */
+/* Sums of stripes, in registers: `add_stripes` and `add_last` of this processor. */
 #ifdef __SSE2__
-typedef __m128i Lane;
-#define LANES 4
+typedef uint64_t Two __attribute__((vector_size(16)));
+#define VECTOR Two
+#define PRODUCT(one, other) ((Two)_mm_mul_epu32((__m128i)(one), (__m128i)(other)))
+#define SWAPPED(numbers) ((Two)_mm_shuffle_epi32((__m128i)(numbers), 0x4E))
+#define NAME(function) function##_by_two
+#define TARGET
+#include "xxh3_stripes.h"
 
-static inline Lane added(Lane sum, const uint8_t *data, const uint8_t *secret, int lane) {
-  Lane value = _mm_loadu_si128((const Lane *)data + lane);
-  Lane keyed = _mm_xor_si128(value, _mm_loadu_si128((const Lane *)secret + lane));
-  Lane product = _mm_mul_epu32(keyed, _mm_srli_epi64(keyed, 32));
-  return _mm_add_epi64(sum, _mm_add_epi64(product, _mm_shuffle_epi32(value, 0x4E)));
-}
+typedef uint64_t Four __attribute__((vector_size(32)));
+#define VECTOR Four
+#define PRODUCT(one, other) ((Four)_mm256_mul_epu32((__m256i)(one), (__m256i)(other)))
+#define SWAPPED(numbers) ((Four)_mm256_shuffle_epi32((__m256i)(numbers), 0x4E))
+#define NAME(function) function##_by_four
+#define TARGET __attribute__((target("avx2")))
+#include "xxh3_stripes.h"
 
-static inline Lane scrambled(Lane sum, int lane) {
-  const Lane prime = _mm_set1_epi64x((long long)P32_1);
-  sum = _mm_xor_si128(_mm_xor_si128(sum, _mm_srli_epi64(sum, 47)), _mm_loadu_si128((const Lane *)LAST_SECRET + lane));
-  Lane high = _mm_slli_epi64(_mm_mul_epu32(_mm_srli_epi64(sum, 32), prime), 32);
-  return _mm_add_epi64(_mm_mul_epu32(sum, prime), high);
-}
-#else
-typedef uint64_t Lane;
-#define LANES 8
-
-static inline Lane added(Lane sum, const uint8_t *data, const uint8_t *secret, int lane) {
-  Lane keyed = read64(data + 8 * lane) ^ read64(secret + 8 * lane);
-  return sum + read64(data + 8 * (lane ^ 1)) + (keyed & 0xFFFFFFFFU) * (keyed >> 32);
-}
-
-static inline Lane scrambled(Lane sum, int lane) { return (sum ^ sum >> 47 ^ read64(LAST_SECRET + 8 * lane)) * P32_1; }
-#endif
-
-/* Adds stripes to the sums; `at` is how many are in the unfinished block of stripes, and the result how many are then. */
 static uint64_t add_stripes(uint64_t *sums, const uint8_t *data, uint64_t stripes, uint64_t at) {
-  Lane lanes[LANES];
-  memcpy(lanes, sums, sizeof lanes);
+  return (__builtin_cpu_supports("avx2") ? add_stripes_by_four : add_stripes_by_two)(sums, data, stripes, at);
+}
+
+static void add_last(uint64_t *sums, const uint8_t *stripe) { add_last_by_two(sums, stripe); }
+#else
+static inline void add_stripe(uint64_t *sums, const uint8_t *data, const uint8_t *secret) {
+  for (int i = 0; i < 8; ++i) {
+    uint64_t keyed = read64(data + 8 * i) ^ read64(secret + 8 * i);
+    sums[i] += read64(data + 8 * (i ^ 1)) + (keyed & 0xFFFFFFFFU) * (keyed >> 32);
+  }
+}
+
+static uint64_t add_stripes(uint64_t *sums, const uint8_t *data, uint64_t stripes, uint64_t at) {
   for (; stripes; --stripes, data += STRIPE) {
     __builtin_prefetch(data + AHEAD);
-    for (int i = 0; i < LANES; ++i) lanes[i] = added(lanes[i], data, SECRET + 8 * at, i);
+    add_stripe(sums, data, SECRET + 8 * at);
     if (++at < STRIPES_PER_BLOCK) continue;
-    for (int i = 0; i < LANES; ++i) lanes[i] = scrambled(lanes[i], i);
+    for (int i = 0; i < 8; ++i) sums[i] = (sums[i] ^ sums[i] >> 47 ^ read64(LAST_SECRET + 8 * i)) * P32_1;
     at = 0;
   }
-  memcpy(sums, lanes, sizeof lanes);
   return at;
 }
 
-static void add_last(uint64_t *sums, const uint8_t *stripe) {
-  Lane lanes[LANES];
-  memcpy(lanes, sums, sizeof lanes);
-  for (int i = 0; i < LANES; ++i) lanes[i] = added(lanes[i], stripe, LAST_SECRET - 7, i);
-  memcpy(sums, lanes, sizeof lanes);
-}
+static void add_last(uint64_t *sums, const uint8_t *stripe) { add_stripe(sums, stripe, LAST_SECRET - 7); }
+#endif
 
 /* The sums of more than 240 bytes, from which both hashes are made. */
 static void sum_up(const uint8_t *data, uint64_t size, uint64_t *sums) {
