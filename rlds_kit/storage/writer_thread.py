@@ -77,12 +77,17 @@ class WriterThread:
         self._monitor.wait_for(lambda: self._synced_ticket >= ticket or self.error is not None)
         self.check()
 
-    def wait_for_memory(self, limit: int) -> None:
-        """Waits until fewer than `limit` bytes are buffered, or no job is queued. The caller holds the monitor."""
+    def wait_for_memory(self, limit: int, seconds: float | None = None) -> None:
+        """Waits until fewer than `limit` bytes are buffered, or no job is queued. The caller holds the monitor.
+
+        Args:
+          limit: bytes.
+          seconds: at most; None: as long as it takes.
+        """
         # A little less, or the caller would wait again after one row, and threads that take turns are slow.
         self._memory_limit = limit - limit // 64
         self._monitor.wait_for(
-            lambda: self.buffered_bytes < self._memory_limit or not self._jobs or self.error is not None
+            lambda: self.buffered_bytes < self._memory_limit or not self._jobs or self.error is not None, seconds
         )
 
     def check(self) -> None:

@@ -16,7 +16,7 @@ from rlds_kit.storage import column as columns
 from rlds_kit.storage import column_encoder, filters
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
-from rlds_kit.storage.compression import THOROUGH_LEVEL
+from rlds_kit.storage.compression import THOROUGH_LEVEL, compress_each
 from rlds_kit.storage.filter_choice import Choice, FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from tests.storage import strategies
@@ -196,7 +196,7 @@ def test_light_columns_are_compressed_in_the_call_of_the_heavy_one() -> None:
     choose = FilterChoice()
     column_encoder.pack(block, choose)
     choose._chosen[block[0].key].choice = Choice(pb.XOR_RUNS, THOROUGH_LEVEL)
-    with mock.patch.object(column_encoder, "compress_each", wraps=column_encoder.compress_each) as spy:
+    with mock.patch.object(column_encoder, "compress_each", wraps=compress_each) as spy:
         packed = column_encoder.pack(block, choose)
     ((inputs,), _) = spy.call_args
     assert len(inputs) == 4
