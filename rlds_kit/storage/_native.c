@@ -3,7 +3,7 @@
 
 #include "filters.h"
 
-/* Below this size, giving up and taking back the interpreter lock costs more than it frees. */
+/* Below this size, releasing the interpreter lock and taking it back takes longer than what is done in between. */
 #define RELEASE_GIL_SIZE (256 * 1024)
 
 static int check_sizes(Py_ssize_t length, Py_ssize_t count, Py_ssize_t width) {
@@ -61,8 +61,9 @@ static PyObject *encode_with(Encode encode, MostBytes most_bytes, PyObject *args
   return result;
 }
 
-/* are_equal(rows, count): whether all rows are equal. Keeps the interpreter lock while the first is compared with the last,
- * which differ in nearly all blocks: to get it back may take longer. */
+/* are_equal(rows, count): whether all rows are equal. Keeps the interpreter lock while the first row, if it is not very
+ * large, is compared with the last one, from which it differs in nearly all blocks: taking the lock back from a thread
+ * that runs may take longer than the comparison. */
 static PyObject *are_equal(PyObject *self, PyObject *args) {
   (void)self;
   Py_buffer rows;
@@ -71,8 +72,9 @@ static PyObject *are_equal(PyObject *self, PyObject *args) {
   Py_ssize_t width = count > 0 ? rows.len / count : 0;
   int is_right = check_sizes(rows.len, count, width);
   const uint8_t *first = rows.buf;
-  int found = is_right && !memcmp(first, first + (count - 1) * width, (size_t)width);
-  if (found) {
+  int may_be = is_right && (width >= RELEASE_GIL_SIZE || !memcmp(first, first + (count - 1) * width, (size_t)width));
+  int found = may_be && count == 1;
+  if (may_be && count > 1) {
     Py_BEGIN_ALLOW_THREADS
     found = !memcmp(first, first + width, (size_t)(rows.len - width));
     Py_END_ALLOW_THREADS

@@ -117,9 +117,9 @@ def pack(columns: Sequence[Column], choose: FilterChoice, hashes: Hashes = NO_HA
 
 
 def _levels(columns: Sequence[_Filtered]) -> list[int]:
-    """The level of each column: of a few bytes that of the large ones, so that they need no call of their own.
+    """The level of each column. If all large columns have one level, the small ones get it, too, to save a call.
 
-    All levels make about as many of so few bytes.
+    A small column takes about as many bytes at any level.
     """
     large = {each.level for each in columns if each.length > LIGHT_BYTES}
     return [*large] * len(columns) if len(large) == 1 else [each.level for each in columns]

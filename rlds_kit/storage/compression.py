@@ -14,6 +14,11 @@ larger."""
 FAST_LEVEL: Final = 3
 THOROUGH_LEVEL: Final = 5
 
+HAS_MULTI_COMPRESS: Final = zstandard.backend == "cext"
+"""Whether `multi_compress_to_buffer` is implemented: the backend in cffi raises an error."""
+_MOST_TOGETHER: Final = 1 << 20
+"""Bytes of an input up to which it is compressed together with others: those frames are copied once more."""
+
 _local = threading.local()
 
 
@@ -49,7 +54,7 @@ def compress_each(inputs: Sequence[tuple[Sequence[bytes | memoryview], int]]) ->
     """
     frames, alike = [b""] * len(inputs), dict[int, list[int]]()
     for at, (parts, level) in enumerate(inputs):
-        if len(parts) == 1:
+        if len(parts) == 1 and len(parts[0]) <= _MOST_TOGETHER:
             alike.setdefault(level, []).append(at)
         else:
             frames[at] = compress(parts, level)
@@ -60,10 +65,9 @@ def compress_each(inputs: Sequence[tuple[Sequence[bytes | memoryview], int]]) ->
 
 
 def _compress_alike(inputs: list[bytes | memoryview], level: int) -> list[bytes]:
-    together: Any = getattr(compressor(level), "multi_compress_to_buffer", None)  # the backend in C has it
-    if together is None or len(inputs) == 1 or not any(map(len, inputs)):  # it refuses to compress nothing
+    if not HAS_MULTI_COMPRESS or len(inputs) == 1 or not any(map(len, inputs)):  # it raises if all inputs are empty
         return [compressor(level).compress(each) for each in inputs]
-    found = together(inputs)
+    found: Any = compressor(level).multi_compress_to_buffer(inputs)
     return [found[at].tobytes() for at in range(len(found))]
 
 

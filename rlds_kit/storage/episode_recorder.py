@@ -244,7 +244,6 @@ class EpisodeRecorder:
             policy = self._intake.policy
             if policy.is_full(self.rows - self._last_block.stop, self._buffer.nbytes):
                 self.cut()
-                self._intake.after_block()
             self._intake.after_row()
             return True
 

@@ -5,17 +5,14 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Protocol
 
 from rlds_kit.base.errors import RecordingError
-from rlds_kit.storage.array_pool import POOL_BYTES, ArrayPool
+from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.jobs import Job
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.shard_set import ShardSet
 from rlds_kit.storage.writer_thread import WriterThread
-
-BRIEFLY: Final = 0.002
-"""Seconds that a caller waits after each block if many are queued: about what the writer thread takes for one."""
 
 
 class OpenEpisodes(Protocol):
@@ -93,15 +90,6 @@ class Intake:
         each_bytes = self.policy.each_bytes
         if self.policy.each_step or (each_bytes is not None and self._bytes_since_sync >= each_bytes):
             self._flush()
-
-    def after_block(self) -> None:
-        """Waits briefly for the writer thread if as many bytes are buffered as the pool can reuse.
-
-        New memory takes longer than that on many machines, while a writer that waits for the disk must not stop the
-        caller before the limit. The caller holds the monitor.
-        """
-        if self._thread.buffered_bytes >= POOL_BYTES:
-            self._thread.wait_for_memory(POOL_BYTES, BRIEFLY)
 
     def flush(self) -> None:
         """Returns when all added rows are durable.

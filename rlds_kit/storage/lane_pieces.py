@@ -14,7 +14,7 @@ import zstandard
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import block, filters
 from rlds_kit.storage.column_encoder import WORTHWHILE_BYTES
-from rlds_kit.storage.compression import NO_LEVEL, compressor
+from rlds_kit.storage.compression import HAS_MULTI_COMPRESS, NO_LEVEL, compressor
 from rlds_kit.storage.filter_choice import LIGHT_BYTES, Choice, FilterChoice
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
 
@@ -154,12 +154,12 @@ def _compressed(planes: bytes | bytearray, bounds: bytes, level: int) -> tuple[b
         return b"", sizes, sizes
     numbers = np.flatnonzero(places[:, 1])
     segments = places[numbers]
-    together: Any = getattr(compressor(level), "multi_compress_to_buffer", None)  # the backend in C has it
-    if together is None:
+    if not HAS_MULTI_COMPRESS:
         view = memoryview(planes)
         frames = [compressor(level).compress(view[begin : begin + size]) for begin, size in segments.tolist()]
     else:
-        found = together(zstandard.BufferWithSegments(planes, segments.astype(np.uint64).tobytes()))
+        buffer = zstandard.BufferWithSegments(planes, segments.astype(np.uint64).tobytes())
+        found: Any = compressor(level).multi_compress_to_buffer(buffer)
         frames = [found[at] for at in range(len(found))]
     sizes[numbers] = [len(frame) for frame in frames]
     return b"".join(frames), np.cumsum(sizes) - sizes, sizes

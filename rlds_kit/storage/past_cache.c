@@ -2,14 +2,15 @@
 
 #include "filters.h"
 
-/* They need rows that begin at a multiple of WIDTH bytes; `is_past_cache_better` checks that. */
+/* They need memory that begins at a multiple of WIDTH bytes: `is_past_cache_better` checks that, and `put_past_cache`
+ * copies the bytes before it in the ordinary way. */
 #if defined(__x86_64__) && defined(__linux__)
 #include <emmintrin.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #define WIDTH 16
 #define LEAST_LARGE (2 << 20) /* about the size of a core's private cache */
-#define LEAST_ROW (4 << 10)   /* of smaller copies, the beginning and the end count, and what comes next is near */
+#define LEAST_ROW (4 << 10)   /* smaller copies are as fast in the ordinary way */
 #define PARTS 8               /* of the shared cache, one of which an array may take: other cores use it, too */
 
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {

@@ -74,20 +74,16 @@ class WriterThread:
         Raises:
           RecordingError: writing failed before.
         """
-        self._monitor.wait_for(lambda: self._synced_ticket >= ticket or self.error is not None)
+        # Nothing more is synced if a signal handler or another thread has closed the recorder meanwhile.
+        self._monitor.wait_for(lambda: self._synced_ticket >= ticket or self.error is not None or self._is_over)
         self.check()
 
-    def wait_for_memory(self, limit: int, seconds: float | None = None) -> None:
-        """Waits until fewer than `limit` bytes are buffered, or no job is queued. The caller holds the monitor.
-
-        Args:
-          limit: bytes.
-          seconds: at most; None: as long as it takes.
-        """
+    def wait_for_memory(self, limit: int) -> None:
+        """Waits until fewer than `limit` bytes are buffered, or no job is queued. The caller holds the monitor."""
         # A little less, or the caller would wait again after one row, and threads that take turns are slow.
         self._memory_limit = limit - limit // 64
         self._monitor.wait_for(
-            lambda: self.buffered_bytes < self._memory_limit or not self._jobs or self.error is not None, seconds
+            lambda: self.buffered_bytes < self._memory_limit or not self._jobs or self.error is not None
         )
 
     def check(self) -> None:
@@ -98,8 +94,9 @@ class WriterThread:
         """
         if self.error is not None:
             lost = self.rows_given - self.rows_written
+            reason = str(self.error) or type(self.error).__name__
             raise RecordingError(
-                f"recording stopped: {self.error}. {self.rows_written} steps are stored and {lost} are lost. "
+                f"recording stopped: {reason}. {self.rows_written} steps are stored and {lost} are lost. "
                 "Free space or repair the disk, then record into the same directory again."
             ) from self.error
 

@@ -104,7 +104,7 @@ static uint64_t hash_to_240(const uint8_t *data, uint64_t size) {
   return avalanche(sum + mix(data + size - 16, SECRET + 136 - 17));
 }
 
-/* Sums of stripes, in registers: `add_stripes` and `add_last` of this processor. */
+/* Sums of stripes: `add_stripes` and `add_last`, in vectors where the processor has them. */
 #ifdef __SSE2__
 typedef uint64_t Two __attribute__((vector_size(16)));
 #define VECTOR Two
@@ -136,13 +136,16 @@ static inline void add_stripe(uint64_t *sums, const uint8_t *data, const uint8_t
 }
 
 static uint64_t add_stripes(uint64_t *sums, const uint8_t *data, uint64_t stripes, uint64_t at) {
+  uint64_t here[8]; /* which `data` cannot be, as far as the compiler knows */
+  memcpy(here, sums, sizeof here);
   for (; stripes; --stripes, data += STRIPE) {
     __builtin_prefetch(data + AHEAD);
-    add_stripe(sums, data, SECRET + 8 * at);
+    add_stripe(here, data, SECRET + 8 * at);
     if (++at < STRIPES_PER_BLOCK) continue;
-    for (int i = 0; i < 8; ++i) sums[i] = (sums[i] ^ sums[i] >> 47 ^ read64(LAST_SECRET + 8 * i)) * P32_1;
+    for (int i = 0; i < 8; ++i) here[i] = (here[i] ^ here[i] >> 47 ^ read64(LAST_SECRET + 8 * i)) * P32_1;
     at = 0;
   }
+  memcpy(sums, here, sizeof here);
   return at;
 }
 

@@ -102,9 +102,9 @@ def test_episodes_that_wait_are_bounded(tmp_path: Path, monkeypatch: pytest.Monk
         assert is_waiting.wait(60), "the caller never waits"
         write(self, job)
 
-    def wait_for_memory(self: WriterThread, limit: int, seconds: float | None = None) -> None:
+    def wait_for_memory(self: WriterThread, limit: int) -> None:
         is_waiting.set()
-        wait(self, limit, seconds)
+        wait(self, limit)
 
     def counted(self: WriterThread, job: Job) -> None:
         nonlocal most

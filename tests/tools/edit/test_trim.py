@@ -160,7 +160,7 @@ def test_columns_that_the_cut_does_not_touch_keep_their_bytes(tmp_path: Path, mo
         encoded.append(column)
         return right(column, choose)
 
-    monkeypatch.setattr(columns, "encode", encode)
+    monkeypatch.setattr(column_encoder, "encode", encode)
     edit.trim(source, tmp_path / "copy", begin=6, end=30)
     assert {int(column.rows[0]) for column in encoded} <= {*range(2), *range(21, 24)}
     assert len(set(payloads(source)) & set(payloads(tmp_path / "copy"))) > 40
