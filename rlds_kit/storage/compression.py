@@ -67,7 +67,8 @@ def compress_each(inputs: Sequence[tuple[Sequence[bytes | memoryview], int]]) ->
 def _compress_alike(inputs: list[bytes | memoryview], level: int) -> list[bytes]:
     if not HAS_MULTI_COMPRESS or len(inputs) == 1 or not any(map(len, inputs)):  # it raises if all inputs are empty
         return [compressor(level).compress(each) for each in inputs]
-    found: Any = compressor(level).multi_compress_to_buffer(inputs)
+    together: Any = compressor(level)  # the stub allows fewer types of inputs
+    found = together.multi_compress_to_buffer(inputs)
     return [found[at].tobytes() for at in range(len(found))]
 
 
