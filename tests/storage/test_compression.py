@@ -54,7 +54,7 @@ assert read["y"].tolist() == [row * row for row in range(200)]
 
 def test_the_backend_of_zstandard_in_cffi_is_enough(tmp_path: Path) -> None:
     """It has no function for many inputs."""
-    pytest.importorskip("cffi")
+    pytest.importorskip("zstandard._cffi")
     environment = {**os.environ, "PYTHON_ZSTANDARD_IMPORT_POLICY": "cffi"}
     command = [sys.executable, "-c", CFFI_PROGRAM, str(tmp_path)]
     root = Path(__file__).parents[2]
