@@ -3,8 +3,9 @@
 
 #include "filters.h"
 
-/* Below this size, releasing the interpreter lock and taking it back takes longer than what is done in between. */
-#define RELEASE_GIL_SIZE (256 * 1024)
+/* Bytes below which releasing the interpreter lock and taking it back takes longer than what is done in between. */
+#define RELEASE_GIL_SIZE (32 * 1024)
+#define RELEASE_GIL_COPY (256 * 1024) /* of memory that is only copied or compared */
 
 static int check_sizes(Py_ssize_t length, Py_ssize_t count, Py_ssize_t width) {
   /* Divides instead of multiplying: count * width may overflow. */
@@ -51,7 +52,7 @@ static PyObject *encode_with(Encode encode, MostBytes most_bytes, PyObject *args
     Py_END_ALLOW_THREADS
     result = end ? PyBytes_FromStringAndSize(NULL, end - stored) : PyErr_NoMemory();
     char *copy = result ? PyBytes_AsString(result) : NULL;
-    PyThreadState *others = copy && end - stored >= RELEASE_GIL_SIZE ? PyEval_SaveThread() : NULL;
+    PyThreadState *others = copy && end - stored >= RELEASE_GIL_COPY ? PyEval_SaveThread() : NULL;
     if (copy) memcpy(copy, stored, (size_t)(end - stored));
     free(stored);
     if (others) PyEval_RestoreThread(others);
@@ -72,7 +73,7 @@ static PyObject *are_equal(PyObject *self, PyObject *args) {
   Py_ssize_t width = count > 0 ? rows.len / count : 0;
   int is_right = check_sizes(rows.len, count, width);
   const uint8_t *first = rows.buf;
-  int may_be = is_right && (width >= RELEASE_GIL_SIZE || !memcmp(first, first + (count - 1) * width, (size_t)width));
+  int may_be = is_right && (width >= RELEASE_GIL_COPY || !memcmp(first, first + (count - 1) * width, (size_t)width));
   int found = may_be && count == 1;
   if (may_be && count > 1) {
     Py_BEGIN_ALLOW_THREADS

@@ -59,7 +59,7 @@ class _Filtered(NamedTuple):
       level: of compression.
       parts: the filtered values, in parts that have little in common; the first begins with `prefix`.
       prefix: which rows are present, and shapes.
-      values: little-endian.
+      values: of the column, little-endian; stored as they are if neither filter nor compression pays off.
     """
 
     first_row: int
@@ -108,7 +108,7 @@ def pack(columns: Sequence[Column], choose: FilterChoice, hashes: Hashes = NO_HA
     Args:
       columns: each has at least one row.
       choose: chooses the filters, and remembers earlier choices for the same fields.
-      hashes: to add the values of some columns to; only of those that are `is_hashed_while_encoded`.
+      hashes: of columns that are `is_hashed_while_encoded`; the values are added to them.
     """
     filtered = [_filtered(each, choose, hashes.get(each.key) if hashes else None) for each in columns]
     waiting = [each for each in filtered if isinstance(each, _Filtered)]
@@ -167,7 +167,7 @@ def _filtered(column: Column, choose: FilterChoice, running: RunningHash | None)
     if prefix:
         parts[0] = prefix + parts[0]
     found = _Filtered(first, count, number, level, parts, prefix, values)
-    # Smaller ones cannot save so much.
+    # To compress fewer bytes cannot save as many as are worth it.
     return found if level != NO_LEVEL and found.length > WORTHWHILE_BYTES else _packed(found, b"")
 
 
