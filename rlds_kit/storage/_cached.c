@@ -46,26 +46,27 @@ static int copy_pages(const Cache *cache, const Column *column, int64_t from, in
 }
 
 /* Takes the rows of one column; returns 0 if it is not there any more, or not valid. */
-static int take(const Cache *cache, const Column *column, const Pick *picks, int64_t width, int64_t itemsize, uint8_t *rows,
-                uint8_t *copy, uint8_t *row) {
+static int take(const Cache *cache, const Column *column, const Pick *picks, int64_t width, int64_t itemsize, uint8_t *copy,
+                const Target *to) {
   if (column->filter == IDENTITY) { /* only the pages with these rows */
     if (column->size != column->total * width) return 0;
     for (int64_t i = 0, copied = -1; i < column->picks; ++i) {
       int64_t first = picks[i].row * width, from = copied < first ? first : copied;
       if (from < first + width && !copy_pages(cache, column, from, first + width, copy)) return 0;
       copied = pages_of(first + width) * PAGE;
-      memcpy(rows + picks[i].to * width, copy + first, (size_t)width);
+      write_row(to->rows + picks[i].to * width, copy + first, width, to->is_past_cache);
     }
     return 1;
   }
   if (!copy_pages(cache, column, 0, column->size, copy)) return 0;
   if (column->filter == XOR_RUNS)
-    return pick_runs(copy, column->size, column->total, picks, column->picks, width, rows, row);
+    return pick_runs(copy, column->size, column->total, picks, column->picks, width, to);
   if (column->filter == SPARSE_XOR)
-    return pick_sparse(copy, column->size, column->total, picks, column->picks, width, rows, row);
+    return pick_sparse(copy, column->size, column->total, picks, column->picks, width, to);
   if (column->filter != SHUFFLE || column->size != column->total * width || width % itemsize) return 0;
   for (int64_t i = 0; i < column->picks; ++i)
-    decode_shuffled(copy, column->size / itemsize, itemsize, picks[i].row, 1, width, ALONE, rows + picks[i].to * width, row);
+    decode_shuffled(copy, column->size / itemsize, itemsize, picks[i].row, 1, width, ALONE, to->rows + picks[i].to * width,
+                    to->row);
   return 1;
 }
 
@@ -97,12 +98,13 @@ static PyObject *take_all(PyObject *self, PyObject *args) {
       !are_right(all, count, picks.buf, picks.len / (Py_ssize_t)sizeof(Pick), out.len / width)) {
     PyErr_SetString(PyExc_ValueError, "expected rows of the columns, in ascending order, and rows of the array");
   } else if ((result = PyBytes_FromStringAndSize(NULL, count))) {
-    uint8_t *copy = malloc((size_t)(largest + width + 1)), *row = copy + largest, *sound = (uint8_t *)PyBytes_AsString(result);
+    uint8_t *copy = malloc((size_t)(largest + width + 1)), *sound = (uint8_t *)PyBytes_AsString(result);
     const Cache cache = {ring.buf, head.buf, ring.len};
     if (copy) {
       Py_BEGIN_ALLOW_THREADS
+      const Target to = {out.buf, copy + largest, are_rows_better_past_cache(out.buf, out.len, width)};
       for (Py_ssize_t i = 0; i < count; ++i)
-        sound[i] = (uint8_t)take(&cache, all + i, (const Pick *)picks.buf + all[i].first_pick, width, itemsize, out.buf, copy, row);
+        sound[i] = (uint8_t)take(&cache, all + i, (const Pick *)picks.buf + all[i].first_pick, width, itemsize, copy, &to);
       Py_END_ALLOW_THREADS
     } else {
       Py_CLEAR(result);

@@ -19,7 +19,9 @@
 
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count);
 void put_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t size, Py_ssize_t array_bytes);
+void write_row(uint8_t *to, const uint8_t *row, Py_ssize_t width, int is_past_cache);
 int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes);
+int are_rows_better_past_cache(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width);
 
 /* Rows that are encoded relative to the previous row: row_by_row.c */
 
@@ -33,8 +35,13 @@ typedef struct {
   int64_t row, to;
 } Pick;
 
-int pick_rows(DecodeRow decode, void *from, const Pick *picks, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
-              uint8_t *row);
+/* Where picked rows go: `rows`, and `row`, memory for one. */
+typedef struct {
+  uint8_t *rows, *row;
+  int is_past_cache;
+} Target;
+
+int pick_rows(DecodeRow decode, void *from, const Pick *picks, Py_ssize_t count, Py_ssize_t width, const Target *to);
 
 /* SPARSE_XOR: sparse_xor.c */
 
@@ -45,7 +52,7 @@ int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_s
                   Py_ssize_t width, uint8_t *rows, uint8_t *row);
 
 int pick_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, const Pick *picks, Py_ssize_t count,
-                Py_ssize_t width, uint8_t *rows, uint8_t *row);
+                Py_ssize_t width, const Target *to);
 
 /* XOR_RUNS: runs.c */
 
@@ -56,7 +63,7 @@ int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssi
                 Py_ssize_t width, uint8_t *rows, uint8_t *row);
 
 int pick_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, const Pick *picks, Py_ssize_t count,
-              Py_ssize_t width, uint8_t *rows, uint8_t *row);
+              Py_ssize_t width, const Target *to);
 
 /* SHUFFLE and what is combined with it: shuffle.c */
 

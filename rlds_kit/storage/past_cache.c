@@ -5,12 +5,14 @@
 /* They need memory that begins at a multiple of WIDTH bytes: `is_past_cache_better` checks that, and `put_past_cache`
  * copies the bytes before it in the ordinary way. */
 #if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
 #include <emmintrin.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #define WIDTH 16
 #define LEAST_LARGE (2 << 20) /* about the size of a core's private cache */
 #define LEAST_ROW (4 << 10)   /* smaller copies are as fast in the ordinary way */
+#define LEVEL 3               /* of the shared cache */
 #define PARTS 8               /* of the shared cache, one of which an array may take: other cores use it, too */
 
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
@@ -32,16 +34,22 @@ void put_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t size, Py_ssize_
   memcpy(to + done, from + done, (size_t)(size - done));
 }
 
+/* Bytes of the last cache, as far as a core uses it: the C library may add up those of all groups of cores. 0: unknown. */
+static Py_ssize_t shared_cache(void) {
+  static const unsigned leaves[] = {0x4, 0x8000001D}; /* "deterministic cache parameters": of Intel, and of AMD */
+  unsigned about, shape, sets, rest;
+  for (int i = 0; i < 2; ++i)
+    if (__get_cpuid_count(leaves[i], LEVEL, &about, &shape, &sets, &rest) && (about >> 5 & 7) == LEVEL)
+      return (Py_ssize_t)((shape >> 22) + 1) * ((shape >> 12 & 0x3FF) + 1) * ((shape & 0xFFF) + 1) * ((Py_ssize_t)sets + 1);
+  return 0;
+}
+
 /* Bytes of the smallest array whose beginning has left the caches by the time it is read. */
 static Py_ssize_t least_large(void) {
   static Py_ssize_t found; /* 0: not determined yet; threads that do it at the same time find the same */
   if (!found) {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    long shared = sysconf(_SC_LEVEL3_CACHE_SIZE) / PARTS;
-    found = shared > LEAST_LARGE ? (Py_ssize_t)shared : LEAST_LARGE;
-#else
-    found = LEAST_LARGE;
-#endif
+    Py_ssize_t part = shared_cache() / PARTS;
+    found = part > LEAST_LARGE ? part : LEAST_LARGE;
   }
   return found;
 }
@@ -55,6 +63,12 @@ int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width,
   unsigned char is_there = 0;
   return mincore((void *)(last - last % page), 1, &is_there) == 0 && is_there & 1;
 }
+
+/* The same for the rows of an array that are written one by one, in any order. Small ones share cache lines, and a line
+ * that is written past the cache in parts is slow. */
+int are_rows_better_past_cache(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width) {
+  return width >= LEAST_ROW && is_past_cache_better(rows, size, width, size);
+}
 #else
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) { memcpy(to, from, (size_t)count); }
 
@@ -67,4 +81,16 @@ int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width,
   (void)rows, (void)size, (void)width, (void)array_bytes;
   return 0;
 }
+
+int are_rows_better_past_cache(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width) {
+  (void)rows, (void)size, (void)width;
+  return 0;
+}
 #endif
+
+void write_row(uint8_t *to, const uint8_t *row, Py_ssize_t width, int is_past_cache) {
+  if (is_past_cache)
+    write_past_cache(to, row, width);
+  else
+    memcpy(to, row, (size_t)width);
+}

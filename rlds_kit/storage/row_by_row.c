@@ -22,10 +22,7 @@ static int decode_in_row(DecodeRow decode, void *from, Py_ssize_t begin, Py_ssiz
     if (!decode(from, width, row)) return 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (!decode(from, width, row)) return 0;
-    if (is_past_cache)
-      write_past_cache(rows + i * width, row, width);
-    else
-      memcpy(rows + i * width, row, (size_t)width);
+    write_row(rows + i * width, row, width, is_past_cache);
   }
   return 1;
 }
@@ -42,15 +39,14 @@ int decode_rows(DecodeRow decode, void *from, Py_ssize_t begin, Py_ssize_t count
   return is_right;
 }
 
-/* Copies some rows, in ascending order, to anywhere; `row` is memory for one. */
-int pick_rows(DecodeRow decode, void *from, const Pick *picks, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
-              uint8_t *row) {
-  memset(row, 0, (size_t)width);
+/* Copies some rows, in ascending order, to anywhere. */
+int pick_rows(DecodeRow decode, void *from, const Pick *picks, Py_ssize_t count, Py_ssize_t width, const Target *to) {
+  memset(to->row, 0, (size_t)width);
   int64_t at = -1;
   for (Py_ssize_t i = 0; i < count; ++i) {
     for (; at < picks[i].row; ++at)
-      if (!decode(from, width, row)) return 0;
-    memcpy(rows + picks[i].to * width, row, (size_t)width);
+      if (!decode(from, width, to->row)) return 0;
+    write_row(to->rows + picks[i].to * width, to->row, width, to->is_past_cache);
   }
   return 1;
 }

@@ -145,7 +145,7 @@ int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssi
 }
 
 int pick_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, const Pick *picks, Py_ssize_t count,
-              Py_ssize_t width, uint8_t *rows, uint8_t *row) {
+              Py_ssize_t width, const Target *to) {
   Encoded from;
-  return open_runs(stored, size, total, &from) && pick_rows(decode_row, &from, picks, count, width, rows, row);
+  return open_runs(stored, size, total, &from) && pick_rows(decode_row, &from, picks, count, width, to);
 }

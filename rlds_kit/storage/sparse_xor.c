@@ -113,7 +113,7 @@ int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_s
 }
 
 int pick_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, const Pick *picks, Py_ssize_t count,
-                Py_ssize_t width, uint8_t *rows, uint8_t *row) {
+                Py_ssize_t width, const Target *to) {
   Encoded from;
-  return open_sparse(stored, size, total, width, &from) && pick_rows(decode_row, &from, picks, count, width, rows, row);
+  return open_sparse(stored, size, total, width, &from) && pick_rows(decode_row, &from, picks, count, width, to);
 }

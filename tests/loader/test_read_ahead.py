@@ -1,15 +1,30 @@
 """Batches that are read ahead, several of them with one call."""
 
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import pytest
 
+from rlds_kit.loader import read_ahead
 from rlds_kit.loader.read_ahead import Batch, GatherAhead
 
 
-def test_a_batch_is_read_ahead_when_the_one_before_it_was_returned() -> None:
+class Clock(threading.local):
+    """The seconds of each thread, which pass only where the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def perf_counter(self) -> float:
+        """Seconds."""
+        return self.now
+
+
+def test_a_batch_is_read_ahead_when_the_one_before_it_was_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that it finds the memory of the one before that: two large batches are in memory, not three."""
+    monkeypatch.setattr(read_ahead, "time", Clock())
     begun: list[int] = []
 
     def gather(items: np.ndarray) -> Batch:
@@ -39,6 +54,29 @@ def test_a_batch_is_read_ahead_when_the_one_before_it_was_returned() -> None:
         taken = [int(ahead.take()["item"][0]) for _ in range(4)]
     assert taken == begun == [0, 1, 2, 3]
     assert waiting == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 2])
+def test_a_caller_that_comes_back_at_once_reads_itself(ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If one batch is read ahead; and another thread reads again when it was away for an eighth of a batch's time."""
+    clock, own = Clock(), list[int]()
+    monkeypatch.setattr(read_ahead, "time", clock)
+
+    def gather(items: np.ndarray) -> Batch:
+        if threading.current_thread() is threading.main_thread():
+            own.append(int(items[0]))
+        clock.now += 1
+        return {"item": items}
+
+    taken = []
+    with ThreadPoolExecutor(1) as executor:
+        batches = GatherAhead(gather, (np.array([number]) for number in range(9)), executor, group=1, ahead=ahead)
+        for away in (9.0, 9.0, 0.12, 0.12, 0.12, 9.0, 0.13, 0.0, 0.0):
+            clock.now += away
+            taken.append(int(batches.take()["item"][0]))
+    assert taken == [*range(9)]
+    # Batch 2 was read ahead before it was known that the caller comes back at once.
+    assert own == {0: [0, 3, 4, 5, 8], 1: [3, 4, 5, 8], 2: []}[ahead]
 
 
 def test_the_first_batch_waits_for_no_other_one() -> None:

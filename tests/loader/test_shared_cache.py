@@ -67,6 +67,25 @@ def test_rows_of_every_filter_are_undone(seed: int, number: int, rows: list[int]
     assert np.array_equal(found, frames[sorted(rows)])
 
 
+@pytest.mark.parametrize("number", [pb.IDENTITY, pb.XOR_RUNS, pb.SPARSE_XOR])
+@pytest.mark.parametrize("offset", [0, 1])
+def test_rows_go_anywhere_in_a_large_array(number: int, offset: int) -> None:
+    """They are written past the cache, unless the array begins at an odd place; its other rows stay."""
+    width, count = 1 << 12, 1 << 14  # 64 MiB: an eighth of the caches of most processors is less
+    frames = np.repeat(content(1, width)[None], 20, axis=0)
+    frames[np.arange(20), np.arange(20) * 100] += 1
+    cache = SharedCache(1 << 20)
+    cache.put(9, number, np.concatenate([part.reshape(-1) for part in filters.APPLY[number](frames, 1, (width,))]))
+    columns, _ = cache.find(np.array([9]))
+    picks = np.array([(0, count - 1), (3, 5), (3, 0), (19, 4)], PICK)
+    columns["total"], columns["picks"] = 20, len(picks)
+    expected = np.full((count, width), 7, np.uint8)
+    expected[picks["to"]] = frames[picks["row"]]
+    out = np.full(offset + expected.size, 7, np.uint8)[offset:].reshape(expected.shape)
+    assert cache.take(columns, picks, out, 1)[0]
+    assert np.array_equal(out, expected)
+
+
 def test_the_newest_columns_are_there() -> None:
     """The oldest make room."""
     cache = SharedCache(10 * PAGE)
