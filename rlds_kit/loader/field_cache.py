@@ -1,12 +1,17 @@
 """A cache of fields that are small in the whole dataset, so that only large fields are read again."""
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
 from rlds_kit.loader.layout import Leaf
 from rlds_kit.loader.memory import batch_memory
 from rlds_kit.loader.source import Source
+from rlds_kit.storage.rows import Rows, take_rows
+
+_HEAVY_ROW: Final = 1 << 12
+"""Bytes of a row from which on it may pay off to copy rows past the cache."""
 
 
 class FieldCache:
@@ -66,6 +71,13 @@ class FieldCache:
 
 def taken(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Copies of rows, all of which exist."""
-    # All indices are valid; mode "clip" only avoids NumPy's check, which would need a second copy.
     out = batch_memory.empty((*rows.shape, *values.shape[1:]), values.dtype)
+    if rows.size and out.nbytes >= _HEAVY_ROW * rows.size:
+        take_rows(_in_bytes(values, len(values)), rows.reshape(-1), _in_bytes(out, rows.size))
+        return out
+    # All indices are valid; mode "clip" only avoids NumPy's check, which would need a second copy.
     return np.take(values, rows, axis=0, out=out, mode="clip")
+
+
+def _in_bytes(array: np.ndarray, count: int) -> Rows:
+    return array.reshape(count, -1).view(np.uint8)

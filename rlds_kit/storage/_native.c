@@ -84,6 +84,38 @@ static PyObject *are_equal(PyObject *self, PyObject *args) {
   return is_right ? PyBool_FromLong(found) : NULL;
 }
 
+static int are_inside(const int64_t *numbers, Py_ssize_t count, Py_ssize_t total) {
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (numbers[i] < 0 || numbers[i] >= total) return 0;
+  return 1;
+}
+
+/* take_rows(rows, numbers, out, width): copies the rows of some numbers, int64, into `out`, in this order. */
+static PyObject *take_rows(PyObject *self, PyObject *args) {
+  (void)self;
+  Py_buffer rows, numbers, out;
+  Py_ssize_t width;
+  if (!PyArg_ParseTuple(args, "y*y*w*n", &rows, &numbers, &out, &width)) return NULL;
+  const int64_t *picks = numbers.buf;
+  Py_ssize_t count = numbers.len / (Py_ssize_t)sizeof *picks;
+  int is_right = width > 0 && numbers.len % (Py_ssize_t)sizeof *picks == 0 && out.len / width == count &&
+                 out.len % width == 0 && are_inside(picks, count, rows.len / width);
+  if (is_right) {
+    Py_BEGIN_ALLOW_THREADS
+    int is_past_cache = count && are_rows_better_past_cache(out.buf, out.len, width);
+    for (Py_ssize_t i = 0; i < count; ++i)
+      write_row((uint8_t *)out.buf + i * width, (uint8_t *)rows.buf + picks[i] * width, width, is_past_cache);
+    Py_END_ALLOW_THREADS
+  } else {
+    PyErr_Format(PyExc_ValueError, "expected numbers of rows of %zd bytes, and memory for as many, got %zd numbers", width, count);
+  }
+  PyBuffer_Release(&out);
+  PyBuffer_Release(&numbers);
+  PyBuffer_Release(&rows);
+  if (!is_right) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyObject *new_hash(PyObject *self, PyObject *args) {
   (void)self, (void)args;
   static const Xxh3 empty;
@@ -372,6 +404,7 @@ static PyMethodDef methods[] = {
     {"unsparse_xor", unsparse_xor, METH_VARARGS, "Write `count` of the `total` rows of `stored`, from `begin` on, into the buffer `rows`."},
     {"runs", runs, METH_VARARGS, "Return counts, places and bytes of runs of `rows` in `count` rows, which are added to a hash, if one is given."},
     {"are_equal", are_equal, METH_VARARGS, "Return whether all rows of `rows` (a buffer) in `count` rows are equal."},
+    {"take_rows", take_rows, METH_VARARGS, "Copy the rows of some numbers into `out`; a row has `width` bytes."},
     {"new_hash", new_hash, METH_NOARGS, "Return a buffer that holds the XXH3-128 of no data."},
     {"add", add, METH_VARARGS, "Add data to a hash."},
     {"digest", digest, METH_VARARGS, "Return a hash as 16 bytes, big-endian."},

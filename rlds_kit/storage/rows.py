@@ -59,6 +59,37 @@ def are_equal_twin(rows: Rows) -> bool:
     return all(np.array_equal(rows[0], row) for row in rows[1:-1])
 
 
+def take_rows(rows: Rows, numbers: np.ndarray, out: Rows) -> None:
+    """Copies some rows; into a large array past the cache, which its beginning has left by the time it is read.
+
+    Args:
+      rows: to copy from, in one piece.
+      numbers: `[n]` int64, of the rows.
+      out: `[n, bytes of a row]`, in one piece, which shares no memory with `rows`.
+
+    Raises:
+      ValueError: there is no row of a number, or sizes differ.
+
+    >>> out = np.empty((3, 2), np.uint8)
+    >>> take_rows(np.array([[1, 2], [3, 4]], np.uint8), np.array([1, 0, 1]), out)
+    >>> out.tolist()
+    [[3, 4], [1, 2], [3, 4]]
+    """
+    if out.shape != (len(numbers), rows.shape[1]):
+        raise ValueError(f"expected memory for {len(numbers)} rows of {rows.shape[1]} bytes, got {out.shape}")
+    if native is not None and rows.size:
+        native.take_rows(rows, np.ascontiguousarray(numbers, np.int64), out, rows.shape[1])
+    elif len(numbers):
+        take_rows_twin(rows, numbers, out)
+
+
+def take_rows_twin(rows: Rows, numbers: np.ndarray, out: Rows) -> None:
+    """`take_rows` in NumPy, for some numbers."""
+    if numbers.min() < 0 or numbers.max() >= len(rows):
+        raise ValueError(f"expected numbers of {len(rows)} rows, got {numbers.min()} to {numbers.max()}")
+    np.take(rows, numbers, axis=0, out=out, mode="clip")  # "raise" would need a second copy
+
+
 def array_bytes(rows: Rows) -> int:
     """Bytes of the whole array that rows are a part of; if it is large, its beginning has left the CPU cache."""
     while isinstance(rows.base, np.ndarray):

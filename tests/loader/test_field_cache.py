@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlds_kit import Dataset
-from rlds_kit.loader.field_cache import FieldCache
+from rlds_kit.loader.field_cache import FieldCache, taken
 from rlds_kit.loader.samples import Samples
 from tests.loader.recording import numbered, plans, recorded, select_all
 from tests.loader.truth import same_batches
@@ -102,3 +102,19 @@ def test_pickles_hold_no_values(dataset: Dataset) -> None:
     assert len(pickle.dumps(batches)) < fresh + 2_000
     copied = pickle.loads(pickle.dumps(batches))  # noqa: S301  our own
     assert same_batches(list(copied), first)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool", ">f8", "complex64", "datetime64[s]"])
+@pytest.mark.parametrize("shape", [(), (3,), (64, 64, 2), (4095,), (4096,)])
+@pytest.mark.parametrize("rows", [(), (5,), (2, 3), (0, 3)])
+def test_rows_are_copied_in_the_shape_of_their_numbers(
+    dtype: str, shape: tuple[int, ...], rows: tuple[int, ...]
+) -> None:
+    """Light rows by NumPy, heavy ones by C; bytes and dtype stay."""
+    dice = np.random.default_rng(0)
+    values = dice.integers(0, 2, (9, *shape)).astype(dtype)
+    numbers = dice.integers(0, 9, rows)
+    found = taken(values, numbers)
+    assert found.dtype == values.dtype
+    assert found.shape == (*rows, *shape)
+    assert found.tobytes() == values[numbers].tobytes()
