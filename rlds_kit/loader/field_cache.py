@@ -10,7 +10,7 @@ from rlds_kit.loader.memory import batch_memory
 from rlds_kit.loader.source import Source
 from rlds_kit.storage.rows import Rows, take_rows
 
-_HEAVY_ROW: Final = 1 << 12
+_LEAST_ROW: Final = 1 << 12
 """Bytes of a row from which on it may pay off to copy rows past the cache."""
 
 
@@ -72,7 +72,8 @@ class FieldCache:
 def taken(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Copies of rows, all of which exist."""
     out = batch_memory.empty((*rows.shape, *values.shape[1:]), values.dtype)
-    if rows.size and out.nbytes >= _HEAVY_ROW * rows.size:
+    is_plain = values.flags.c_contiguous and not values.dtype.hasobject
+    if is_plain and rows.size and out.nbytes >= _LEAST_ROW * rows.size:
         take_rows(_in_bytes(values, len(values)), rows.reshape(-1), _in_bytes(out, rows.size))
         return out
     # All indices are valid; mode "clip" only avoids NumPy's check, which would need a second copy.

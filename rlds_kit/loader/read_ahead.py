@@ -45,9 +45,9 @@ GATHERED: Final = 1 << 11
 GATHERED_BYTES: Final = 4 << 20
 """Maximum bytes of batches that are read together: they are parts of one array, which stays in memory as long as one of
 them does."""
-_AWAY: Final = 1 / 8
-"""The share of the time for reading a batch below which a caller comes back so soon that its thread reads the next one:
-a batch in another thread would come hardly earlier, and to wake threads takes up to a tenth of that time."""
+_WAKING_SECONDS: Final = 250e-6
+"""What it takes on a virtual machine to wake a thread that reads, and to be woken by it. A caller that uses a batch for
+less time than this gains nothing if the next one is read meanwhile."""
 
 
 def group_size(batch_size: int, sample_bytes: int, most: int) -> int:
@@ -72,16 +72,16 @@ class GatherAhead:
       items: the numbers of the samples of each batch, in order.
       executor: that reads.
       group: batches that are read together; at the beginning fewer, so that the first one does not wait for others.
-      ahead: groups that are read ahead from the beginning. If it is 0 or 1, one is read ahead later, and only for a
-        caller that is away for a while.
+      ahead: groups that are read ahead. If it is 0 or 1, one is read ahead, but none for a caller that requests the
+        next batch at once.
     """
 
     def __init__(self, gather: Gather, items: Iterator[np.ndarray], executor: Executor, group: int, ahead: int) -> None:
-        self._gather, self._executor, self._is_single = gather, executor, ahead <= 1
+        self._gather, self._executor, self._is_lazy = gather, executor, ahead <= 1
         self._groups = self._grouped(items, group)
         self._queue: deque[Future[list[Batch]]] = deque()
         self._ready: deque[Batch] = deque()
-        self._took, self._left = 0.0, 0.0  # seconds for the latest group; when the caller got it
+        self._returned = 0.0  # when the caller got the latest group, in seconds
         for _ in range(ahead):
             self._read_next()
 
@@ -100,12 +100,12 @@ class GatherAhead:
           SpecError: a value has another dtype or shape than its field.
         """
         if not self._ready:
-            is_soon = self._is_single and time.perf_counter() - self._left < _AWAY * self._took
+            is_back_at_once = self._is_lazy and time.perf_counter() - self._returned < _WAKING_SECONDS
             self._ready.extend(self._queue.popleft().result() if self._queue else self._read(next(self._groups)))
             # Only now, so that it finds the memory of the batch before: the caller drops that one for the one returned.
-            if not is_soon:
+            if not is_back_at_once:
                 self._read_next()
-            self._left = time.perf_counter()
+            self._returned = time.perf_counter()
         return self._ready.popleft()
 
     def _read_next(self) -> None:
@@ -114,9 +114,7 @@ class GatherAhead:
             return
 
     def _read(self, group: list[np.ndarray]) -> list[Batch]:
-        began = time.perf_counter()
         batch = self._gather(np.concatenate(group))
-        self._took = time.perf_counter() - began
         ends = np.cumsum([len(items) for items in group]).tolist()
         if len(ends) == 1:
             return [batch]

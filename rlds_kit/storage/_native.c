@@ -84,9 +84,13 @@ static PyObject *are_equal(PyObject *self, PyObject *args) {
   return is_right ? PyBool_FromLong(found) : NULL;
 }
 
-static int are_inside(const int64_t *numbers, Py_ssize_t count, Py_ssize_t total) {
+/* Whether there are rows of all numbers; sets an error if not. */
+static int are_rows(const int64_t *numbers, Py_ssize_t count, Py_ssize_t total) {
   for (Py_ssize_t i = 0; i < count; ++i)
-    if (numbers[i] < 0 || numbers[i] >= total) return 0;
+    if (numbers[i] < 0 || numbers[i] >= total) {
+      PyErr_Format(PyExc_ValueError, "expected numbers of %zd rows, got %lld", total, (long long)numbers[i]);
+      return 0;
+    }
   return 1;
 }
 
@@ -94,20 +98,17 @@ static int are_inside(const int64_t *numbers, Py_ssize_t count, Py_ssize_t total
 static PyObject *take_rows(PyObject *self, PyObject *args) {
   (void)self;
   Py_buffer rows, numbers, out;
-  Py_ssize_t width;
+  Py_ssize_t width, count;
   if (!PyArg_ParseTuple(args, "y*y*w*n", &rows, &numbers, &out, &width)) return NULL;
   const int64_t *picks = numbers.buf;
-  Py_ssize_t count = numbers.len / (Py_ssize_t)sizeof *picks;
-  int is_right = width > 0 && numbers.len % (Py_ssize_t)sizeof *picks == 0 && out.len / width == count &&
-                 out.len % width == 0 && are_inside(picks, count, rows.len / width);
-  if (is_right) {
+  count = numbers.len / (Py_ssize_t)sizeof *picks;
+  int is_right = !count || (check_sizes(out.len, count, width) && are_rows(picks, count, rows.len / width));
+  if (is_right && count) {
     Py_BEGIN_ALLOW_THREADS
-    int is_past_cache = count && are_rows_better_past_cache(out.buf, out.len, width);
+    int is_past_cache = are_rows_better_past_cache(out.buf, out.len, width);
     for (Py_ssize_t i = 0; i < count; ++i)
       write_row((uint8_t *)out.buf + i * width, (uint8_t *)rows.buf + picks[i] * width, width, is_past_cache);
     Py_END_ALLOW_THREADS
-  } else {
-    PyErr_Format(PyExc_ValueError, "expected numbers of rows of %zd bytes, and memory for as many, got %zd numbers", width, count);
   }
   PyBuffer_Release(&out);
   PyBuffer_Release(&numbers);

@@ -34,19 +34,22 @@ void put_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t size, Py_ssize_
   memcpy(to + done, from + done, (size_t)(size - done));
 }
 
-/* Bytes of the last cache, as far as a core uses it: the C library may add up those of all groups of cores. 0: unknown. */
+/* Bytes of the shared cache that this core uses; 0: unknown. The C library may return the sum of all such caches of the
+ * processor. "Deterministic cache parameters" in Intel's manual (volume 2A, CPUID, leaf 4) and in AMD's (volume 3,
+ * appendix E.4.15, function 8000001D): a list of caches, which ends with type 0. */
 static Py_ssize_t shared_cache(void) {
-  static const unsigned leaves[] = {0x4, 0x8000001D}; /* "deterministic cache parameters": of Intel, and of AMD */
+  static const unsigned leaves[] = {0x4, 0x8000001D};
   unsigned about, shape, sets, rest;
   for (int i = 0; i < 2; ++i)
-    if (__get_cpuid_count(leaves[i], LEVEL, &about, &shape, &sets, &rest) && (about >> 5 & 7) == LEVEL)
-      return (Py_ssize_t)((shape >> 22) + 1) * ((shape >> 12 & 0x3FF) + 1) * ((shape & 0xFFF) + 1) * ((Py_ssize_t)sets + 1);
+    for (unsigned at = 0; __get_cpuid_count(leaves[i], at, &about, &shape, &sets, &rest) && about & 31; ++at)
+      if ((about >> 5 & 7) == LEVEL)
+        return (Py_ssize_t)((shape >> 22) + 1) * ((shape >> 12 & 0x3FF) + 1) * ((shape & 0xFFF) + 1) * ((Py_ssize_t)sets + 1);
   return 0;
 }
 
 /* Bytes of the smallest array whose beginning has left the caches by the time it is read. */
 static Py_ssize_t least_large(void) {
-  static Py_ssize_t found; /* 0: not determined yet; threads that do it at the same time find the same */
+  static Py_ssize_t found; /* 0: not determined yet; it does not matter which thread is last to do it */
   if (!found) {
     Py_ssize_t part = shared_cache() / PARTS;
     found = part > LEAST_LARGE ? part : LEAST_LARGE;
@@ -64,8 +67,9 @@ int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width,
   return mincore((void *)(last - last % page), 1, &is_there) == 0 && is_there & 1;
 }
 
-/* The same for the rows of an array that are written one by one, in any order. Small ones share cache lines, and a line
- * that is written past the cache in parts is slow. */
+/* The same for the rows of an array that are written in any order. Small ones share cache lines, and a line that is
+ * written past the cache in parts is slow. In memory that is used for the first time, some rows may have been written
+ * before: then this is slower the first time. */
 int are_rows_better_past_cache(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width) {
   return width >= LEAST_ROW && is_past_cache_better(rows, size, width, size);
 }

@@ -60,14 +60,15 @@ def are_equal_twin(rows: Rows) -> bool:
 
 
 def take_rows(rows: Rows, numbers: np.ndarray, out: Rows) -> None:
-    """Copies some rows; into a large array past the cache, which its beginning has left by the time it is read.
+    """Copies some rows: past the cache, if the destination is larger than the cache.
 
     Args:
       rows: to copy from, in one piece.
-      numbers: `[n]` int64, of the rows.
+      numbers: `[n]` integers, of the rows.
       out: `[n, bytes of a row]`, in one piece, which shares no memory with `rows`.
 
     Raises:
+      TypeError: numbers are no integers.
       ValueError: there is no row of a number, or sizes differ.
 
     >>> out = np.empty((3, 2), np.uint8)
@@ -78,7 +79,7 @@ def take_rows(rows: Rows, numbers: np.ndarray, out: Rows) -> None:
     if out.shape != (len(numbers), rows.shape[1]):
         raise ValueError(f"expected memory for {len(numbers)} rows of {rows.shape[1]} bytes, got {out.shape}")
     if native is not None and rows.size:
-        native.take_rows(rows, np.ascontiguousarray(numbers, np.int64), out, rows.shape[1])
+        native.take_rows(rows, numbers.astype(np.int64, "C", "safe", copy=False), out, rows.shape[1])
     elif len(numbers):
         take_rows_twin(rows, numbers, out)
 

@@ -24,7 +24,8 @@ class Clock(threading.local):
 
 def test_a_batch_is_read_ahead_when_the_one_before_it_was_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that it finds the memory of the one before that: two large batches are in memory, not three."""
-    monkeypatch.setattr(read_ahead, "time", Clock())
+    clock = Clock()
+    monkeypatch.setattr(read_ahead, "time", clock)
     begun: list[int] = []
 
     def gather(items: np.ndarray) -> Batch:
@@ -51,14 +52,17 @@ def test_a_batch_is_read_ahead_when_the_one_before_it_was_returned(monkeypatch: 
     waiting: list[int] = []
     with Lazy(1) as executor:
         ahead = GatherAhead(gather, (np.array([number]) for number in range(4)), executor, group=1, ahead=1)
-        taken = [int(ahead.take()["item"][0]) for _ in range(4)]
+        taken = []
+        for _ in range(4):
+            taken.append(int(ahead.take()["item"][0]))
+            clock.now += 1  # the caller uses the batch
     assert taken == begun == [0, 1, 2, 3]
     assert waiting == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 2])
 def test_a_caller_that_comes_back_at_once_reads_itself(ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If one batch is read ahead; and another thread reads again when it was away for an eighth of a batch's time."""
+    """If one batch is read ahead; another thread reads again when the caller took longer than it takes to wake that."""
     clock, own = Clock(), list[int]()
     monkeypatch.setattr(read_ahead, "time", clock)
 
@@ -71,7 +75,7 @@ def test_a_caller_that_comes_back_at_once_reads_itself(ahead: int, monkeypatch: 
     taken = []
     with ThreadPoolExecutor(1) as executor:
         batches = GatherAhead(gather, (np.array([number]) for number in range(9)), executor, group=1, ahead=ahead)
-        for away in (9.0, 9.0, 0.12, 0.12, 0.12, 9.0, 0.13, 0.0, 0.0):
+        for away in (9.0, 9.0, 2e-4, 2e-4, 2e-4, 9.0, 3e-4, 0.0, 0.0):
             clock.now += away
             taken.append(int(batches.take()["item"][0]))
     assert taken == [*range(9)]

@@ -71,6 +71,15 @@ def test_rows_that_do_not_exist_are_not_copied(number: int) -> None:
         assert (out == 7).all()
 
 
+def test_numbers_of_rows_are_integers() -> None:
+    """Of any size, also if they are not in one piece; others are not rounded."""
+    rows, out = np.arange(12, dtype=np.uint8).reshape(3, 4), np.empty((2, 4), np.uint8)
+    with pytest.raises(TypeError, match="Cannot cast"):
+        rows_module.take_rows(rows, np.array([0.0, 1.5]), out)
+    rows_module.take_rows(rows, np.array([0, 9, 2, 9], np.int16)[::2], out)
+    assert out.tolist() == rows[[0, 2]].tolist()
+
+
 @pytest.mark.parametrize("shape", [(1, 4), (3, 4), (2, 3), (4, 2)])
 def test_memory_of_another_size_is_refused(shape: tuple[int, int]) -> None:
     """Even if it has as many bytes."""
@@ -80,12 +89,12 @@ def test_memory_of_another_size_is_refused(shape: tuple[int, int]) -> None:
 
 @pytest.mark.skipif(native is None, reason="of the C extension")
 @pytest.mark.parametrize(
-    ("size", "numbers", "memory", "width"), [(8, 16, 7, 4), (8, 16, 12, 4), (8, 9, 4, 4), (8, 8, 0, 0)]
+    ("size", "numbers", "memory", "width"), [(8, 16, 7, 4), (8, 16, 12, 4), (8, 8, 0, 0), (8, 8, 8, -8)]
 )
 def test_c_refuses_sizes_that_do_not_fit(size: int, numbers: int, memory: int, width: int) -> None:
     """Before a byte is read."""
     assert native is not None
-    with pytest.raises(ValueError, match="memory for as many"):
+    with pytest.raises(ValueError, match="rows of"):
         native.take_rows(bytes(size), bytes(numbers), bytearray(memory), width)
 
 

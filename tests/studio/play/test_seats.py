@@ -225,7 +225,8 @@ def test_a_person_who_presses_nothing_is_stood_in_for_until_the_next_key(tmp_pat
                 seats = [{"seat": "odd", "state": "person", "program": ""}]
                 seats.append({"seat": "even", "state": "away", "program": "random"})
                 await odd.next_of("participants", seats=seats)
-                # Of the session: a window that is slow has seen earlier steps only. One may have been in progress.
+                # The session's step, as a slow window may have seen earlier ones only. The step after it may have begun
+                # before the program took over.
                 await odd.reached(served.live_sessions._live["s"].episode.trial.step + 2)
                 await even.press("ArrowRight")
                 await odd.next_of("driver", seat="even", driver="human")
