@@ -129,7 +129,10 @@ def build(  # noqa: PLR0913  click passes every option by its name
         f"{count_text(len(writers), 'worker')} and read back"
     )
     if format_ != "riegeli" and (left_out := _undeclared(dataset)):
-        show(f"without {', '.join(left_out)}, which the recording does not declare; in Python `select` names them")
+        show(
+            f"left out: {', '.join(left_out)}, as the recording has no spec of such fields; in Python, `dataset.select` "
+            "includes those that it names"
+        )
 
 
 @click.command("new-builder")

@@ -42,7 +42,7 @@ def test_build_names_the_fields_that_tfds_is_not_given(tmp_path: Path) -> None:
     arguments = ["build", str(tmp_path / "data"), "--executor", "serial", "--format"]
     built = CliRunner().invoke(main, [*arguments, "array_record", str(tmp_path / "out")])
     assert built.exit_code == 0, built.output
-    assert "without info, note, which the recording does not declare" in " ".join(built.output.split())
+    assert "left out: info, note, as the recording has no spec of such fields" in " ".join(built.output.split())
     copied = CliRunner().invoke(main, [*arguments, "riegeli", str(tmp_path / "copy")])
     assert (copied.exit_code, "without" in copied.output) == (0, False)
 
