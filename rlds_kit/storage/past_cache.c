@@ -13,6 +13,7 @@
 #define LEAST_LARGE (2 << 20) /* about the size of a core's private cache */
 #define LEAST_ROW (4 << 10)   /* smaller copies are as fast in the ordinary way */
 #define LEVEL 3               /* of the shared cache */
+#define MOST_CACHES 8         /* of a core: ends the search in a machine whose description does not end */
 #define PARTS 8               /* of the shared cache, one of which an array may take: other cores use it, too */
 
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
@@ -41,7 +42,7 @@ static Py_ssize_t shared_cache(void) {
   static const unsigned leaves[] = {0x4, 0x8000001D};
   unsigned about, shape, sets, rest;
   for (int i = 0; i < 2; ++i)
-    for (unsigned at = 0; __get_cpuid_count(leaves[i], at, &about, &shape, &sets, &rest) && about & 31; ++at)
+    for (unsigned at = 0; at < MOST_CACHES && __get_cpuid_count(leaves[i], at, &about, &shape, &sets, &rest) && about & 31; ++at)
       if ((about >> 5 & 7) == LEVEL)
         return (Py_ssize_t)((shape >> 22) + 1) * ((shape >> 12 & 0x3FF) + 1) * ((shape & 0xFFF) + 1) * ((Py_ssize_t)sets + 1);
   return 0;
