@@ -130,8 +130,8 @@ def build(  # noqa: PLR0913  click passes every option by its name
     )
     if format_ != "riegeli" and (left_out := _undeclared(dataset)):
         show(
-            f"left out: {', '.join(left_out)}, as the recording has no spec of such fields; in Python, `dataset.select` "
-            "includes those that it names"
+            f"left out: {', '.join(left_out)}, as the recording has no spec of such fields; in Python, "
+            "`dataset.select` includes those that it names"
         )
 
 

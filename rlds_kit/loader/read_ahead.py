@@ -72,8 +72,8 @@ class GatherAhead:
       items: the numbers of the samples of each batch, in order.
       executor: that reads.
       group: batches that are read together; at the beginning fewer, so that the first one does not wait for others.
-      ahead: groups that are read ahead. If it is 0 or 1, one is read ahead, but none for a caller that requests the
-        next batch at once.
+      ahead: groups that are read ahead. If it is 0 or 1, one is read ahead after the first batch, but none for a caller
+        that requests the next batch at once.
     """
 
     def __init__(self, gather: Gather, items: Iterator[np.ndarray], executor: Executor, group: int, ahead: int) -> None:
@@ -82,7 +82,7 @@ class GatherAhead:
         self._queue: deque[Future[list[Batch]]] = deque()
         self._ready: deque[Batch] = deque()
         self._returned = 0.0  # when the caller got the latest group, in seconds
-        for _ in range(ahead):
+        for _ in range(0 if self._is_lazy else ahead):
             self._read_next()
 
     @staticmethod
@@ -114,10 +114,10 @@ class GatherAhead:
             return
 
     def _read(self, group: list[np.ndarray]) -> list[Batch]:
+        if len(group) == 1:
+            return [self._gather(group[0])]
         batch = self._gather(np.concatenate(group))
         ends = np.cumsum([len(items) for items in group]).tolist()
-        if len(ends) == 1:
-            return [batch]
         bounds = zip([0, *ends[:-1]], ends, strict=True)
         return [map_arrays(lambda array, part=slice(*each): array[part], batch) for each in bounds]
 

@@ -148,7 +148,10 @@ class Samples(Sequence[Batch]):
         if len(wrong):
             raise IndexError(f"there are {len(self)} samples, there is no sample {wrong[0]}")
         items = numbers.astype(np.int64)
-        items = np.where(items < 0, items + len(self), items)
+        return self._gather(np.where(items < 0, items + len(self), items))
+
+    def _gather(self, items: np.ndarray) -> Batch:
+        """`gather` of numbers that exist, `[n]` int64."""
         if self._reader.is_able:
             with contextlib.suppress(NotFoundError):
                 return self._batch(items, Session(self._reader, self._needs(items)).take)
@@ -192,7 +195,7 @@ class Samples(Sequence[Batch]):
         """Reads batches of samples anywhere, with a cache of this many bytes; None if it is faster to use pools."""
         if memory != self._cache_bytes:
             return self.cached(memory).quick(memory)
-        return self.gather if self._reader.is_quick else None
+        return self._gather if self._reader.is_quick else None
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Gathers samples from a completely loaded pool."""
