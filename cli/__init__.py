@@ -3,8 +3,6 @@
 A command is imported only when it is called, so that `rlds-kit --help` is fast.
 """
 
-import os
-
 import click
 
 from rlds_kit._version import __version__
@@ -25,4 +23,3 @@ def main() -> None:
 
     Exit codes: 0 success; 1 problems were found, or the command failed; 2 the command line is wrong.
     """  # noqa: D301  the backspace disables wrapping
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # errors only: its notices about the processor hide our output

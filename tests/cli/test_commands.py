@@ -67,16 +67,6 @@ def test_help_loads_nothing_heavy() -> None:
     assert not loaded & {"gymnasium", "ale_py", "tensorflow", "rich", "rlds_kit.logger", "rlds_kit.cli.verify"}
 
 
-@pytest.mark.parametrize(("given", "expected"), [(None, "2"), ("0", "0")])
-def test_notices_of_tensorflow_are_off(given: str | None, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless the user wants them: a dozen lines about the processor would hide what the command prints."""
-    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", given or "")
-    if given is None:
-        monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL")
-    assert CliRunner().invoke(main, ["list", "no such directory"]).exit_code
-    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == expected
-
-
 def test_module_runs_as_a_program(tmp_path: Path) -> None:
     """`python -m rlds_kit` verifies a dataset, prints JSON alone on standard output and exits with 0."""
     done = run("verify", str(record(tmp_path / "d")), "--json")
