@@ -24,7 +24,8 @@ ROOMS = (
     "transformations",
     "trials",
 )
-FILTERS = ("_native", "noise_split", "past_cache", "predict", "row_by_row", "runs", "shuffle", "sparse_xor", "xxh3")
+CACHED = ("row_by_row", "runs", "shuffle", "sparse_xor", "past_cache", "new_memory", "xxh3")
+FILTERS = (*CACHED, "noise_split", "predict")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
 PAGES = {"Changelog": "blob/main/CHANGELOG.md", "Documentation": "tree/main/docs", "Issues": "issues"}
@@ -57,17 +58,11 @@ native = [
     )
     for module, sources in (
         ("riegeli._native", ["rlds_kit/riegeli/_native.c"]),
-        ("storage._rows", ["rlds_kit/storage/_rows.c", "rlds_kit/storage/past_cache.c"]),
-        (
-            "storage._cached",
-            [
-                f"rlds_kit/storage/{name}.c"
-                for name in ("_cached", "row_by_row", "runs", "shuffle", "sparse_xor", "past_cache", "xxh3")
-            ],
-        ),
+        ("storage._rows", [f"rlds_kit/storage/{name}.c" for name in ("_rows", "past_cache", "new_memory")]),
+        ("storage._cached", [f"rlds_kit/storage/{name}.c" for name in ("_cached", *CACHED)]),
         ("storage._blocks", [f"rlds_kit/storage/{name}.c" for name in ("_blocks", "pieces", "shuffle", "xxh3")]),
         ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread
-        ("storage._native", [f"rlds_kit/storage/{name}.c" for name in FILTERS]),
+        ("storage._native", [f"rlds_kit/storage/{name}.c" for name in ("_native", *FILTERS)]),
         ("trials.frames._native", ["trials/frames/_native.c"]),
     )
 ]

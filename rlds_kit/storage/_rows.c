@@ -33,7 +33,8 @@ static PyObject *is_alike(PyObject *self, PyObject *args) {
   return PyBool_FromLong(has_form_of((PyArrayObject *)array, 0, (PyArrayObject *)example));
 }
 
-/* Does not release the GIL: waiting for a thread that compresses to return it may take longer than to copy a frame. */
+/* Releases the GIL only for new memory: waiting for a thread that compresses to return it may take longer than to copy a
+ * frame. */
 static PyObject *put_row(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *number, *of, *what;
@@ -49,8 +50,10 @@ static PyObject *put_row(PyObject *self, PyObject *args) {
   uint8_t *to = PyArray_DATA(rows), *from = PyArray_DATA(array);
   if (from < to + whole && to < from + size)
     memmove(to + row * size, from, (size_t)size); /* a part of the same memory */
-  else
+  else {
+    clear_new_memory(to, to + row * size, size, to + whole);
     put_past_cache(to + row * size, from, size, whole);
+  }
   Py_RETURN_TRUE;
 }
 
@@ -60,7 +63,7 @@ static int is_index(PyObject *array) {
          PyArray_TYPE((PyArrayObject *)array) == NPY_INT64 && PyArray_ISNOTSWAPPED((PyArrayObject *)array);
 }
 
-/* Copies the values of some lanes, each into the row of its own. Keeps the GIL, as put_row does. */
+/* Copies the values of some lanes, each into the row of its own. Keeps the GIL as put_row does. */
 static PyObject *put_lanes(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *of, *at, *which, *what;
@@ -84,11 +87,14 @@ static PyObject *put_lanes(PyObject *self, PyObject *args) {
     if (lane < 0 || lane >= lanes || places[lane] < 0 || places[lane] >= capacity) Py_RETURN_FALSE;
     together = together && places[lane] == places[0];
   }
-  size_t size = (size_t)(PyArray_NBYTES(values) / lanes);
+  Py_ssize_t row = PyArray_NBYTES(values);
+  size_t size = (size_t)(row / lanes);
   char *to = PyArray_BYTES(rows);
   const char *from = PyArray_BYTES(values);
   if (together) {
-    memmove(to + (size_t)places[0] * (size_t)lanes * size, from, (size_t)lanes * size);
+    uint8_t *first = PyArray_DATA(rows), *at_row = first + places[0] * row;
+    clear_new_memory(first, at_row, row, first + capacity * row);
+    memmove(at_row, from, (size_t)row);
     Py_RETURN_TRUE;
   }
   for (Py_ssize_t i = 0; i < count; ++i) {

@@ -23,6 +23,11 @@ void write_row(uint8_t *to, const uint8_t *row, Py_ssize_t width, int is_past_ca
 int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes);
 int are_rows_better_past_cache(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width);
 
+/* Memory that was never used: new_memory.c */
+
+int is_new_memory(const uint8_t *at);
+void clear_new_memory(const uint8_t *first, const uint8_t *row, Py_ssize_t size, const uint8_t *stop);
+
 /* Rows that are encoded relative to the previous row: row_by_row.c */
 
 typedef int (*DecodeRow)(void *from, Py_ssize_t width, uint8_t *row);

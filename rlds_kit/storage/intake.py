@@ -53,7 +53,7 @@ class Intake:
         self.lock = threading.RLock()
         self.monitor = threading.Condition(self.lock)
         self.policy = policy
-        self.pool = ArrayPool()
+        self.pool = ArrayPool(memory_limit)
         self.closed = self._finished = False
         self._pid = os.getpid()
         self._in_child = False

@@ -7,8 +7,6 @@
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>
 #include <emmintrin.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #define WIDTH 16
 #define LEAST_LARGE (2 << 20) /* about the size of a core's private cache */
 #define LEAST_ROW (4 << 10)   /* smaller copies are as fast in the ordinary way */
@@ -63,9 +61,7 @@ static Py_ssize_t least_large(void) {
  * brings it into the cache. The last page stands for all: rows are written from the first to the last. */
 int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes) {
   if (array_bytes < least_large() || ((uintptr_t)rows | (uintptr_t)width) % WIDTH) return 0;
-  uintptr_t last = (uintptr_t)rows + (uintptr_t)size - 1, page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  unsigned char is_there = 0;
-  return mincore((void *)(last - last % page), 1, &is_there) == 0 && is_there & 1;
+  return !is_new_memory(rows + size - 1);
 }
 
 /* The same for the rows of an array that are written in any order. Small ones share cache lines, and a line that is

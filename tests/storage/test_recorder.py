@@ -154,6 +154,27 @@ def test_memory_is_bounded_over_all_open_episodes(tmp_path: Path) -> None:
     assert dataset.episodes[500]["observation"][:, 0, 0, 0].tolist() == list(range(6))
 
 
+def test_memory_is_used_again_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much as rows may take: new memory costs more than copying frames into it."""
+    frame, new, empty = np.zeros(4 << 20, np.uint8), list[int](), np.empty
+
+    def counted(shape: Any, *arguments: Any, **options: Any) -> np.ndarray:
+        found: np.ndarray = empty(shape, *arguments, **options)
+        new.extend([found.nbytes] * (found.nbytes > 2 * frame.nbytes))
+        return found
+
+    policy = FlushPolicy(block_rows=4, block_bytes=8 * frame.nbytes, interval=None)
+    with Recorder(tmp_path, policy=policy, memory_limit=256 << 20) as recorder:
+        episodes = [recorder.start_episode() for _ in range(4)]
+        monkeypatch.setattr(np, "empty", counted)
+        for row in range(6):
+            for episode in episodes:
+                episode.append({"observation": frame}, {"reward": 1.0} if row else None)
+            if row % 3 == 2:
+                recorder.flush()
+    assert new == [4 * frame.nbytes] * len(episodes)
+
+
 def test_a_sync_that_comes_after_the_end_returns(tmp_path: Path) -> None:
     """A signal handler may close the recorder between a row and its sync: then everything is durable already."""
     recorder = Recorder(tmp_path, policy=MANUAL)

@@ -1,0 +1,126 @@
+"""Memory that was never used is cleared before rows are copied into it, a huge page at a time, without the GIL."""
+
+import ctypes
+import mmap
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from rlds_kit.storage.array_form import put_lanes, put_row
+from rlds_kit.storage.native import native
+
+HUGE = 2 << 20
+ROW = 100_800
+POPULATE_WRITE = 23
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or native is None, reason="needs the C extension and the memory of Linux"
+)
+
+
+def _new(size: int) -> np.ndarray:
+    """`[size]` uint8 of memory that was never used, in small pages, at a multiple of 2 MiB."""
+    memory = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    whole = np.frombuffer(memory, np.uint8)
+    begin = -whole.ctypes.data % HUGE
+    return whole[begin : begin + size]
+
+
+def _is_there(memory: np.ndarray) -> np.ndarray:
+    """`[pages]` bool: which pages of memory were used."""
+    pages = np.empty(-(-memory.nbytes // mmap.PAGESIZE), np.uint8)
+    done = ctypes.CDLL(None).mincore(
+        ctypes.c_void_p(memory.ctypes.data), ctypes.c_size_t(memory.nbytes), ctypes.c_void_p(pages.ctypes.data)
+    )
+    assert done == 0
+    found: np.ndarray = (pages & 1).astype(np.bool_)
+    return found
+
+
+def _can_populate() -> bool:
+    memory = _new(HUGE)
+    address, size = ctypes.c_void_p(memory.ctypes.data), ctypes.c_size_t(memory.nbytes)
+    return bool(ctypes.CDLL(None).madvise(address, size, POPULATE_WRITE) == 0)
+
+
+@pytest.fixture(params=["row", "lanes"])
+def put(request: pytest.FixtureRequest) -> Callable[[np.ndarray, int], None]:
+    """A function that copies a row of ones."""
+    if not _can_populate():
+        pytest.skip("the kernel is older than 5.14")
+    row = np.ones(ROW, np.uint8)  # here, because NumPy releases the GIL to fill it
+    if request.param == "row":
+        return lambda rows, at: _check(put_row(rows, at, row))
+    lanes = row.reshape(8, -1)
+    return lambda rows, at: _check(put_lanes(rows.reshape(-1, *lanes.shape), np.full(8, at), None, lanes))
+
+
+def _check(done: bool) -> None:
+    assert done
+
+
+def test_a_huge_page_is_cleared_when_its_first_row_is_written(put: Callable[[np.ndarray, int], None]) -> None:
+    """The whole of it, and none of the next."""
+    memory = _new(3 * HUGE)
+    rows = memory[: len(memory) // ROW * ROW].reshape(-1, ROW)
+    pages = HUGE // mmap.PAGESIZE
+    put(rows, 0)
+    assert _is_there(memory).tolist() == [True] * pages + [False] * 2 * pages
+    across = HUGE // ROW  # begins in the first huge page and ends in the second
+    for at in range(1, across):
+        put(rows, at)
+    assert not _is_there(memory)[pages:].any()
+    put(rows, across)
+    assert _is_there(memory).tolist() == [True] * 2 * pages + [False] * pages
+    assert rows[: across + 1].all()
+    assert not rows[across + 1 :].any()
+
+
+def test_the_end_of_an_array_is_the_end_of_what_is_cleared(put: Callable[[np.ndarray, int], None]) -> None:
+    """What is behind it in the same huge page belongs to others."""
+    memory = _new(2 * HUGE)
+    rows = memory[: 25 * ROW].reshape(-1, ROW)
+    for at in range(len(rows)):
+        put(rows, at)
+    assert rows.all()
+    assert _is_there(memory).sum() == -(-rows.nbytes // mmap.PAGESIZE)
+
+
+def test_a_small_array_takes_no_more_memory_than_its_rows(put: Callable[[np.ndarray, int], None]) -> None:
+    """Many episodes may be open, each with a few rows."""
+    memory = _new(HUGE)
+    put(memory[: 10 * ROW].reshape(-1, ROW), 0)
+    assert _is_there(memory).sum() == -(-ROW // mmap.PAGESIZE)
+
+
+def test_other_threads_run_meanwhile(put: Callable[[np.ndarray, int], None]) -> None:
+    """A thread that writes blocks must not wait until the system has cleared memory."""
+    memory = _new(64 * HUGE)
+    rows = memory[: len(memory) // ROW * ROW].reshape(-1, ROW)
+    ran, stop, interval = 0, False, sys.getswitchinterval()
+
+    def count() -> None:
+        nonlocal ran
+        while not stop:
+            ran += 1
+            wait.wait(1e-5)  # releases the GIL
+
+    wait, thread = threading.Event(), threading.Thread(target=count)
+    thread.start()
+    sys.setswitchinterval(1000)  # this thread does not release the GIL unless a function does
+    time.sleep(0.01)  # the other thread may still be within a wait of the former interval
+    try:
+        before = ran
+        for at in range(len(rows)):
+            put(rows, at)
+        after = ran
+    finally:
+        sys.setswitchinterval(interval)
+        stop = True
+        thread.join()
+    assert after > before
