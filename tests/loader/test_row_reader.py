@@ -136,6 +136,19 @@ def test_a_cache_must_have_a_size() -> None:
 
 
 @in_c
+def test_a_cache_of_another_size_outlives_an_epoch() -> None:
+    """What an epoch has decoded, the next one finds, also if the caller chose how much memory batches may take."""
+    with recorded(plain(400, 400, block_rows=400)) as dataset:
+        batches = dataset.windows(4).batches(8, shuffle="global", memory=32 << 20)
+        with mock.patch.object(columns, "decode_into", wraps=columns.decode_into) as decoded:
+            first = len(list(batches)), decoded.call_count
+            second = len(list(batches)), decoded.call_count - first[1]
+    assert first[0] == second[0] > 1
+    assert first[1] > 1
+    assert second[1] == 0
+
+
+@in_c
 @pytest.mark.parametrize(("lengths", "kind"), [([2] * 300, CachedLeaf), ([3000], StoredLeaf)])
 def test_no_table_is_larger_than_what_it_describes(lengths: list[int], kind: type) -> None:
     """The blocks of short episodes are read at once; where each of their columns is would take more memory."""
