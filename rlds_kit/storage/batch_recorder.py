@@ -1,8 +1,8 @@
 """Records environments that step together, a row of all of them at once."""
 
+import functools
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -144,7 +144,7 @@ class BatchRecorder:
         state = self._state
         if state.leaving is not None:
             self._intake.put(state.leaving)  # once more if a signal handler raises here; that does nothing
-            self._swap(state, replace(state, leaving=None))
+            self._swap(state, state._replace(leaving=None))
 
     def interrupt(self) -> None:
         """Ends all open episodes as INTERRUPTED. The caller holds the intake's monitor."""
@@ -172,9 +172,8 @@ class BatchRecorder:
                 self.cut()
             elif buffer is None:
                 self._row_bytes = max(self._row_bytes, row_bytes)
-                self._swap(
-                    state, replace(state, buffer=BatchBuffer(self._lanes, self._capacity, self._pool, self._turned))
-                )
+                buffer = BatchBuffer(self._lanes, self._capacity, self._pool, self._turned)
+                self._swap(state, state._replace(buffer=buffer))
             else:
                 break
         if not buffer.is_clean:
@@ -194,7 +193,7 @@ class BatchRecorder:
 
     def _end(self, lanes: list[int], ending: EpisodeEnd, *, terminated: bool = False, truncated: bool = False) -> None:
         """Ends those episodes of some lanes that are open."""
-        message = end_message(b"", ending, terminated=terminated, truncated=truncated)
+        message = _end_of(ending, terminated=terminated, truncated=truncated)
         while True:
             state = self._state
             ended = [lane for lane in lanes if state.episodes[lane] is not None]
@@ -206,6 +205,12 @@ class BatchRecorder:
         # No signal handler can run between the condition and the assignment, which are one statement without calls.
         self._state, is_done = (after, True) if self._state is before else (self._state, False)
         return is_done
+
+
+@functools.cache
+def _end_of(ending: EpisodeEnd, *, terminated: bool, truncated: bool) -> pb.EpisodeEnd:
+    """What the ends of all episodes that end in this way have in common; it must not be changed."""
+    return end_message(b"", ending, terminated=terminated, truncated=truncated)
 
 
 def _is_full(buffer: BatchBuffer, state: BatchState) -> bool:

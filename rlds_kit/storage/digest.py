@@ -105,9 +105,9 @@ class _Leaf:
 
     __slots__ = ("_first", "_others", "_shape", "_stop", "values")
 
-    def __init__(self, column: Column, values: "RunningHash | xxhash.xxh3_128") -> None:
-        self._first = self._stop = int(column.rows[0])
-        self._shape = column.values.shape[1:]
+    def __init__(self, first: int, shape: tuple[int, ...], values: "RunningHash | xxhash.xxh3_128") -> None:
+        self._first = self._stop = first
+        self._shape = shape
         self._others: tuple[_Rows, _Shapes] | None = None
         self.values = values
 
@@ -251,7 +251,10 @@ class EpisodeDigest:
 
     def _extend(self, leaf: LeafValues) -> bool:
         """Adds values to a leaf faster than `update` does; False if they do not follow the earlier ones."""
-        known = self._leaves.get(_identity(leaf.key))
+        identity = _identity(leaf.key)
+        known = self._leaves.get(identity)
+        if known is None:
+            known = self._leaves[identity] = _Leaf(leaf.first, leaf.shape, xxhash.xxh3_128())
         return isinstance(known, _Leaf) and known.extend(leaf.first, leaf.stop, leaf.shape, leaf.values)
 
     def update(self, columns: Iterable[Column], hashes: Hashes = NO_HASHES) -> None:
@@ -269,7 +272,7 @@ class EpisodeDigest:
         identity = _identity(column.key)
         leaf = self._leaves.get(identity)
         if leaf is None:
-            leaf = self._leaves[identity] = _Leaf(column, make())
+            leaf = self._leaves[identity] = _Leaf(int(column.rows[0]), column.values.shape[1:], make())
         assert isinstance(leaf, _Leaf), "an episode's only block came twice"  # noqa: S101
         return leaf
 

@@ -82,21 +82,20 @@ class _Packed:
     Attributes:
       key: of the column.
       shape: of a value.
-      row_bytes: of a value.
       data: the bytes of all lanes.
       frames: of zstd.
       table: `[blocks, NUMBERS]`, see `lane_pieces.Pieces`; blocks without rows of the column have zeros.
-      offsets: `[blocks]` int64.
+      values: the first row of each block, one past the last, and the begin and end of its values in `data`. Four lists,
+        because Python's garbage collector would look at a list for each block.
       hashes: `[blocks, 16]` uint8.
     """
 
     key: ColumnKey
     shape: tuple[int, ...]
-    row_bytes: int
     data: np.ndarray
     frames: bytes
     table: np.ndarray
-    offsets: np.ndarray
+    values: tuple[list[int], list[int], list[int], list[int]]
     hashes: np.ndarray
 
 
@@ -178,14 +177,14 @@ def _packed(column: LaneColumn, places: np.ndarray, choose: FilterChoice) -> _Pa
     hashes = np.zeros((len(places), 16), np.uint8)
     table[chosen], offsets[chosen], hashes[chosen] = pieces.table, pieces.offsets, pieces.hashes
     data = values.reshape(-1).view(np.uint8)
-    return _Packed(column.key, shape, values[0].nbytes, data, pieces.frames, table, offsets, hashes)
+    first, lengths = table[:, FIRST_ROW], table[:, COUNT]
+    ends = (first + lengths).tolist(), offsets.tolist(), (offsets + lengths * values[0].nbytes).tolist()
+    return _Packed(column.key, shape, data, pieces.frames, table, (first.tolist(), *ends), hashes)
 
 
 def _leaf(column: _Packed, number: int) -> LeafValues:
-    first, count = column.table[number, [FIRST_ROW, COUNT]].tolist()
-    begin = int(column.offsets[number])
-    values = column.data[begin : begin + count * column.row_bytes].data
-    return LeafValues(column.key, column.shape, first, first + count, values)
+    first, stop, begin, end = (each[number] for each in column.values)
+    return LeafValues(column.key, column.shape, first, stop, column.data.data[begin:end])
 
 
 def _run_lengths(present: np.ndarray, lane: np.ndarray, begin: np.ndarray, stop: np.ndarray) -> np.ndarray:

@@ -15,10 +15,12 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import block, filters
 from rlds_kit.storage.column_encoder import WORTHWHILE_BYTES
 from rlds_kit.storage.compression import HAS_MULTI_COMPRESS, NO_LEVEL, compressor
-from rlds_kit.storage.filter_choice import LIGHT_BYTES, Choice, FilterChoice
+from rlds_kit.storage.filter_choice import Choice, FilterChoice
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
 
 _NO_BYTES: Final = -1
+_MOST_BYTES: Final = 1 << 16
+"""A larger piece is compressed by itself: a call then costs little, and its byte planes get blocks of their own."""
 RELATION: Final = {**filters.RELATION, pb.IDENTITY: 3}
 """The numbers of pieces.c for what is compressed of rows."""
 _FILTER: Final = {relation: number for number, relation in RELATION.items()}
@@ -65,7 +67,7 @@ def pack_pieces(
 
     def described(choice: Choice | None) -> Description:
         relation = _NO_BYTES if choice is None or choice.level == NO_LEVEL else RELATION[choice.filter]
-        return describe(data, bounds, row_bytes, values.dtype.itemsize, relation, WORTHWHILE_BYTES, LIGHT_BYTES)
+        return describe(data, bounds, row_bytes, values.dtype.itemsize, relation, WORTHWHILE_BYTES, _MOST_BYTES)
 
     choice = choose.known(key, len(counts))
     if choice is None:
