@@ -1,5 +1,6 @@
 """Rows of environments that step together: policies, memory, interrupts, and use in an order that is not usual."""
 
+import gc
 import os
 import signal
 import uuid
@@ -163,6 +164,24 @@ def test_an_interrupted_row_is_there_or_not(
         assert _read(directory) in [_of_lanes(each) for each in candidates], (number, struck)
         number += 1
     assert number > 30
+
+
+def test_an_episode_that_waits_to_be_written_is_few_objects(tmp_path: Path) -> None:
+    """Python's garbage collector looks at each of them, at the cost of the program that plays."""
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        for lane in range(LANES):
+            _start(batch, lane)
+        leaves, before = _leaves(batch, 0), 0
+        for number in range(12):
+            gc.collect()
+            before = before or len(gc.get_objects()) * (number == 2)
+            batch.append(leaves)
+            batch.end(range(LANES), EpisodeEnd.TERMINATED)
+            for lane in range(LANES):
+                _start(batch, lane)
+        gc.collect()
+        assert len(gc.get_objects()) - before < 10 * LANES * 3.5
 
 
 @pytest.mark.thorough

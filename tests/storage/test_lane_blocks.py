@@ -221,6 +221,20 @@ def test_what_is_not_simple_is_left_to_others() -> None:
     assert found_some == [None] * len(BLOCKS)
 
 
+@pytest.mark.parametrize(("row_bytes", "are_together"), [(8, True), (512, True), (800, True), (1000, False)])
+@pytest.mark.parametrize("choice", CHOICES[1:])
+def test_long_blocks_are_encoded_together_too(choice: Choice, row_bytes: int, are_together: bool) -> None:
+    """Up to 64 KiB of a column: with a call of zstd for each block, a program that trains would wait for it often."""
+    rng, rows = np.random.default_rng(0), 80
+    values = rng.integers(0, 9, (LANES, rows, row_bytes // 8)).cumsum(axis=1)
+    columns, blocks = [_column("x", values)], [LaneRows(lane, 0, rows, 0) for lane in range(LANES)]
+    for rows_of_block, encoded in zip(blocks, _encoded(columns, blocks, _Fixed(choice)), strict=True):
+        assert (encoded is not None) == are_together
+        if encoded is not None:
+            _, found = block.decode(encoded.record, "here")
+            assert [column.values.tobytes() for column in found.values()] == [values[rows_of_block.lane].tobytes()]
+
+
 @pytest.mark.parametrize("dtype", [">f8", "U2", "S3"])
 def test_bytes_that_are_stored_in_another_form_are_not_light(dtype: str) -> None:
     """Nor are rows without bytes, and heavy ones."""
