@@ -168,20 +168,21 @@ def test_an_interrupted_row_is_there_or_not(
 
 def test_an_episode_that_waits_to_be_written_is_few_objects(tmp_path: Path) -> None:
     """Python's garbage collector looks at each of them, at the cost of the program that plays."""
-    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
-        batch = recorder.start_batch(LANES)
-        for lane in range(LANES):
-            _start(batch, lane)
-        leaves, before = _leaves(batch, 0), 0
-        for number in range(12):
-            gc.collect()
-            before = before or len(gc.get_objects()) * (number == 2)
-            batch.append(leaves)
-            batch.end(range(LANES), EpisodeEnd.TERMINATED)
+
+    def objects_after(episodes: int) -> int:
+        for _ in range(episodes):
             for lane in range(LANES):
                 _start(batch, lane)
+            batch.append(leaves)
+            batch.end(range(LANES), EpisodeEnd.TERMINATED)
         gc.collect()
-        assert len(gc.get_objects()) - before < 10 * LANES * 3.5
+        return len(gc.get_objects())
+
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        leaves = _leaves(batch, 0)
+        before = objects_after(1)
+        assert objects_after(10) - before < 10 * LANES * 3.5
 
 
 @pytest.mark.thorough
