@@ -37,6 +37,7 @@ class Batches(Iterable[Batch]):
     def __init__(self, samples: Table, options: Options) -> None:
         self._options, self._samples = options, ordered(samples, options)
         self._cache: FieldCache | None = None  # from epoch to epoch
+        self._gather: Gather | None = None  # likewise
         self._latest = _Loop(0, 0, 0)
 
     def __len__(self) -> int:
@@ -63,7 +64,7 @@ class Batches(Iterable[Batch]):
     def _run(self, loop: "_Loop", samples: Ordered) -> Iterator[Batch]:
         options = self._options
         size = options.batch_size
-        gather = samples.samples.quick(options.step_bytes) if options.shuffle == "global" else None
+        gather = self._gather_of(samples) if options.shuffle == "global" else None
         executor = ThreadPoolExecutor(self._workers(is_quick=gather is not None), "rlds_kit-loader")
         try:
             take = self._reader(loop, samples, executor, gather)
@@ -113,6 +114,13 @@ class Batches(Iterable[Batch]):
         reader = GatherAhead(gather, samples.batches(loop.epoch, loop.done), executor, group, ahead)
         return lambda _: reader.take()
 
+    def _gather_of(self, samples: Ordered) -> Gather | None:
+        """Reads batches anywhere, with a cache of columns, which further loops over the same samples use, too."""
+        if samples is not self._samples:  # another state was loaded after the loop began
+            return samples.samples.quick(self._options.step_bytes)
+        self._gather = self._gather or samples.samples.quick(self._options.step_bytes)
+        return self._gather
+
     def _cache_of(self, samples: Ordered) -> FieldCache:
         """The cache of small fields, which further loops over the same samples use, too."""
         if samples is not self._samples:  # another state was loaded after the loop began
@@ -153,7 +161,7 @@ class Batches(Iterable[Batch]):
           ValueError: the state belongs to other data or another loader; the message describes what differs.
         """
         require_version(state, STATE_VERSION)
-        self._samples, self._cache = self._samples.restored(state), None
+        self._samples, self._cache, self._gather = self._samples.restored(state), None, None
         self._latest = _Loop(state["epoch"], state["samples_done"], state["samples_done"])
 
     def sharded(self, index: int, count: int, epoch: int) -> "Batches":

@@ -74,7 +74,6 @@ class Samples(Sequence[Batch]):
         self, source: Source, kind: Kind, dtypes: Mapping[str, DTypeLike] | None = None, cache_bytes: int = MEMORY
     ) -> None:
         self.source, self.kind, self._cache_bytes = source, kind, cache_bytes
-        self._resized: dict[int, Samples] = {}  # the same samples with a cache of another size
         if not isinstance(dtypes, Mapping | None):
             raise TypeError(f'expected dtypes by field, such as {{"reward": np.float32}}, got {dtypes!r}')
         self._dtypes = {name: np.dtype(dtype) for name, dtype in (dtypes or {}).items()}
@@ -195,9 +194,7 @@ class Samples(Sequence[Batch]):
     def quick(self, memory: int) -> Gather | None:
         """Reads batches of samples anywhere, with a cache of this many bytes; None if it is faster to use pools."""
         if memory != self._cache_bytes:
-            resized = self._resized.get(memory) or self.cached(memory)
-            self._resized = {memory: resized}  # kept: the next epoch finds what this one has cached
-            return resized.quick(memory)
+            return self.cached(memory).quick(memory)
         return self._gather if self._reader.is_quick else None
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:

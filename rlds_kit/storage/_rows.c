@@ -42,18 +42,20 @@ static PyObject *put_row(PyObject *self, PyObject *args) {
   PyArrayObject *rows = (PyArrayObject *)of, *array = (PyArrayObject *)what;
   Py_ssize_t row = PyLong_AsSsize_t(number);
   if (row == -1 && PyErr_Occurred()) return NULL;
-  if (!has_form_of(rows, 1, array) || row < 0 || row >= PyArray_DIM(rows, 0)) Py_RETURN_FALSE;
-  if (!PyArray_CHKFLAGS(rows, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE) || !PyArray_IS_C_CONTIGUOUS(array) ||
+  if (PyArray_NDIM(rows) < 1 || row < 0 || row >= PyArray_DIM(rows, 0)) Py_RETURN_FALSE;
+  if (!PyArray_CHKFLAGS(rows, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE) ||
       PyDataType_REFCHK(PyArray_DESCR(rows))) /* memmove would not count references */
     Py_RETURN_FALSE;
-  Py_ssize_t size = PyArray_NBYTES(array), whole = PyArray_NBYTES(rows);
-  uint8_t *to = PyArray_DATA(rows), *from = PyArray_DATA(array);
+  Py_ssize_t whole = PyArray_NBYTES(rows), size = whole / PyArray_DIM(rows, 0);
+  uint8_t *to = PyArray_DATA(rows);
+  clear_new_memory(to, to + row * size, size, to + whole);
+  /* Only now, because another thread may have resized the array meanwhile. */
+  if (!has_form_of(rows, 1, array) || !PyArray_IS_C_CONTIGUOUS(array)) Py_RETURN_FALSE;
+  uint8_t *from = PyArray_DATA(array);
   if (from < to + whole && to < from + size)
     memmove(to + row * size, from, (size_t)size); /* a part of the same memory */
-  else {
-    clear_new_memory(to, to + row * size, size, to + whole);
+  else
     put_past_cache(to + row * size, from, size, whole);
-  }
   Py_RETURN_TRUE;
 }
 
@@ -63,7 +65,8 @@ static int is_index(PyObject *array) {
          PyArray_TYPE((PyArrayObject *)array) == NPY_INT64 && PyArray_ISNOTSWAPPED((PyArrayObject *)array);
 }
 
-/* Copies the values of some lanes, each into the row of its own. Keeps the GIL as put_row does. */
+/* Copies the values of some lanes, each into the row of its own. Releases the GIL only for new memory, as put_row
+ * does. */
 static PyObject *put_lanes(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *of, *at, *which, *what;
@@ -90,13 +93,14 @@ static PyObject *put_lanes(PyObject *self, PyObject *args) {
   Py_ssize_t row = PyArray_NBYTES(values);
   size_t size = (size_t)(row / lanes);
   char *to = PyArray_BYTES(rows);
-  const char *from = PyArray_BYTES(values);
   if (together) {
     uint8_t *first = PyArray_DATA(rows), *at_row = first + places[0] * row;
     clear_new_memory(first, at_row, row, first + capacity * row);
-    memmove(at_row, from, (size_t)row);
+    if (!has_form_of(rows, 1, values) || !PyArray_IS_C_CONTIGUOUS(values)) Py_RETURN_FALSE; /* resized meanwhile */
+    memmove(at_row, PyArray_DATA(values), (size_t)row);
     Py_RETURN_TRUE;
   }
+  const char *from = PyArray_BYTES(values);
   for (Py_ssize_t i = 0; i < count; ++i) {
     size_t lane = (size_t)(chosen ? chosen[i] : i);
     memmove(to + ((size_t)places[lane] * (size_t)lanes + lane) * size, from + lane * size, size);

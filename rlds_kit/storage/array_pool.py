@@ -34,8 +34,20 @@ class ArrayPool:
         return self._free[found].pop()[:size].view(dtype).reshape(shape)
 
     def give(self, array: np.ndarray) -> None:
-        """Returns an array from `take` to the pool; it must not be used any more."""
+        """Returns an array from `take` to the pool, in place of sizes that were not returned lately.
+
+        It must not be used any more.
+        """
         whole = array if array.base is None else array.base
-        if MIN_BYTES <= whole.nbytes <= self._space:
-            self._space -= whole.nbytes
-            self._free.setdefault(whole.nbytes, []).append(whole.reshape(-1).view(np.uint8))
+        size = whole.nbytes
+        if size < MIN_BYTES:
+            return
+        mine = self._free.pop(size, [])
+        for other, free in self._free.items():  # the size that was returned last comes last
+            while free and self._space < size:
+                free.pop()
+                self._space += other
+        if size <= self._space:
+            self._space -= size
+            mine.append(whole.reshape(-1).view(np.uint8))
+        self._free[size] = mine

@@ -60,7 +60,8 @@ class ArrayBuffer:
             return
         if count == len(self._dense):
             self._dense = np.concatenate((self._dense, np.empty_like(self._dense)))
-        self._dense[count] = item
+        if not put_row(self._dense, count, item):
+            self._dense[count] = item
 
     def release(self) -> None:
         """Returns the memory to the pool."""

@@ -13,19 +13,20 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-int is_new_memory(const uint8_t *at) {
+/* Whether a page was used: 1, or 0 if it is new, or -1 if that is unknown. */
+int is_used_memory(const uint8_t *at) {
   uintptr_t here = (uintptr_t)at;
-  unsigned char is_there = 1;
-  return mincore((void *)(here - here % (uintptr_t)sysconf(_SC_PAGESIZE)), 1, &is_there) == 0 && !(is_there & 1);
+  unsigned char is_there = 0;
+  return mincore((void *)(here - here % (uintptr_t)sysconf(_SC_PAGESIZE)), 1, &is_there) ? -1 : is_there & 1;
 }
 
 /* Called with the GIL before `row` is written into the array from `first` to `stop`, whose rows are written in order. If it
- * begins a huge page that is new, releases the GIL and clears it from the row on. */
+ * begins a huge page that is new, releases the GIL, so that other threads may run, and clears the page from the row on. */
 void clear_new_memory(const uint8_t *first, const uint8_t *row, Py_ssize_t size, const uint8_t *stop) {
   uintptr_t begin = (uintptr_t)row, last = begin + (uintptr_t)size - 1, next = (last / HUGE_PAGE + 1) * HUGE_PAGE;
   if (size <= 0 || stop - first < (Py_ssize_t)HUGE_PAGE) return; /* a small array: copying it takes no time */
   if (row != first && (begin - 1) / HUGE_PAGE == last / HUGE_PAGE) return;
-  if (!is_new_memory(row + size - 1)) return;
+  if (is_used_memory(row + size - 1) != 0) return;
   begin -= begin % (uintptr_t)sysconf(_SC_PAGESIZE);
   next = next < (uintptr_t)stop ? next : (uintptr_t)stop;
   Py_BEGIN_ALLOW_THREADS
@@ -33,9 +34,9 @@ void clear_new_memory(const uint8_t *first, const uint8_t *row, Py_ssize_t size,
   Py_END_ALLOW_THREADS
 }
 #else
-int is_new_memory(const uint8_t *at) {
+int is_used_memory(const uint8_t *at) {
   (void)at;
-  return 0;
+  return -1;
 }
 
 void clear_new_memory(const uint8_t *first, const uint8_t *row, Py_ssize_t size, const uint8_t *stop) {

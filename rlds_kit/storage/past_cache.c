@@ -61,7 +61,7 @@ static Py_ssize_t least_large(void) {
  * brings it into the cache. The last page stands for all: rows are written from the first to the last. */
 int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes) {
   if (array_bytes < least_large() || ((uintptr_t)rows | (uintptr_t)width) % WIDTH) return 0;
-  return !is_new_memory(rows + size - 1);
+  return is_used_memory(rows + size - 1) == 1;
 }
 
 /* The same for the rows of an array that are written in any order. Small ones share cache lines, and a line that is

@@ -30,3 +30,15 @@ def test_no_more_is_kept_than_the_limit() -> None:
     assert not np.shares_memory(other, pool.take((MIN_BYTES,), np.dtype(np.uint8)))
     pool.give(small := np.zeros(8, np.uint8))
     assert not np.shares_memory(small, pool.take((8,), np.dtype(np.uint8)))
+
+
+def test_a_size_that_is_not_used_any_more_makes_room() -> None:
+    """Episodes of another environment may have frames of another size."""
+    pool = ArrayPool(limit=8 * MIN_BYTES)
+    for old in [pool.take((MIN_BYTES,), np.dtype(np.uint8)) for _ in range(8)]:
+        pool.give(old)
+    new = pool.take((4 * MIN_BYTES,), np.dtype(np.uint8))
+    pool.give(new)
+    assert np.shares_memory(new, pool.take((4 * MIN_BYTES,), np.dtype(np.uint8)))
+    kept = [pool.take((MIN_BYTES,), np.dtype(np.uint8)) for _ in range(5)]
+    assert sum(each.base is not None for each in kept) == 4

@@ -20,6 +20,6 @@ def test_columns_are_found_within_bounds(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_columns_are_cached_within_bounds(tmp_path: Path) -> None:
     """Also where what is cached was overwritten."""
-    others = ("row_by_row.c", "runs.c", "shuffle.c", "sparse_xor.c", "past_cache.c", "xxh3.c")
+    others = ("row_by_row.c", "runs.c", "shuffle.c", "sparse_xor.c", "past_cache.c", "new_memory.c", "xxh3.c")
     built = sanitized.build(Path(storage.__file__).with_name("_cached.c"), tmp_path, *others)
     sanitized.run_tests("rlds_kit.storage._cached", built, HERE.parent / "loader" / "test_shared_cache.py")

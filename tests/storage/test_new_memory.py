@@ -1,5 +1,6 @@
 """Memory that was never used is cleared before rows are copied into it, a huge page at a time, without the GIL."""
 
+import contextlib
 import ctypes
 import mmap
 import sys
@@ -25,7 +26,8 @@ pytestmark = pytest.mark.skipif(
 def _new(size: int) -> np.ndarray:
     """`[size]` uint8 of memory that was never used, in small pages, at a multiple of 2 MiB."""
     memory = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    with contextlib.suppress(OSError):  # a kernel may have none
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
     whole = np.frombuffer(memory, np.uint8)
     begin = -whole.ctypes.data % HUGE
     return whole[begin : begin + size]
@@ -124,3 +126,30 @@ def test_other_threads_run_meanwhile(put: Callable[[np.ndarray, int], None]) -> 
         stop = True
         thread.join()
     assert after > before
+
+
+def test_a_frame_that_is_resized_meanwhile_is_not_read() -> None:
+    """Its memory may belong to others by then."""
+    if not _can_populate():
+        pytest.skip("the kernel is older than 5.14")
+    memory, frame, interval = _new(64 * HUGE), np.ones(ROW, np.uint8), sys.getswitchinterval()
+    rows, waiting, done = memory[: len(memory) // ROW * ROW].reshape(-1, ROW), threading.Event(), list[bool]()
+
+    def resize() -> None:
+        waiting.set()
+        time.sleep(0.005)
+        frame.resize(0, refcheck=False)
+
+    thread = threading.Thread(target=resize)
+    sys.setswitchinterval(1000)  # the other thread runs only where a function releases the GIL
+    try:
+        thread.start()
+        waiting.wait()
+        while len(done) < len(rows) and frame.size:
+            done.append(put_row(rows, len(done), frame))
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert done[-1] is False
+    assert all(done[:-1])
+    assert not rows[len(done) - 1].any()
