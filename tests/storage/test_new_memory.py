@@ -2,16 +2,22 @@
 
 import contextlib
 import ctypes
+import math
 import mmap
 import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.array_form import put_lanes, put_row
+from rlds_kit.storage.array_pool import ArrayPool
+from rlds_kit.storage.buffer import ArrayBuffer
+from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.native import native
 
 HUGE = 2 << 20
@@ -98,6 +104,23 @@ def test_a_small_array_takes_no_more_memory_than_its_rows(put: Callable[[np.ndar
     memory = _new(HUGE)
     put(memory[: 10 * ROW].reshape(-1, ROW), 0)
     assert _is_there(memory).sum() == -(-ROW // mmap.PAGESIZE)
+
+
+def test_the_first_row_of_a_buffer_clears_a_huge_page_too() -> None:
+    """Not only rows that follow another one."""
+    if not _can_populate():
+        pytest.skip("the kernel is older than 5.14")
+    memory = _new(2 * HUGE)
+
+    class Pool(ArrayPool):
+        """Has this memory only."""
+
+        def take(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+            return memory[: math.prod(shape)].view(dtype).reshape(shape)
+
+    buffer = ArrayBuffer(ColumnKey("frame", pb.ARRAY, np.dtype(np.uint8), 1), 40, Pool())
+    buffer.append(0, np.ones(ROW, np.uint8))
+    assert _is_there(memory).tolist() == [True] * (HUGE // mmap.PAGESIZE) + [False] * (HUGE // mmap.PAGESIZE)
 
 
 def test_other_threads_run_meanwhile(put: Callable[[np.ndarray, int], None]) -> None:
