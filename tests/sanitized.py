@@ -24,14 +24,14 @@ sys.exit(pytest.main(["-q", "-x", "-s", "-p", "no:cacheprovider", "-p", "no:xdis
 """
 
 
-def build(source: Path, folder: Path, *others: str) -> Path:
-    """Compiles an extension, with other files of its folder; skips the test where that cannot be."""
+def build(source: Path, folder: Path) -> Path:
+    """Compiles an extension, with the files beside it that are no extensions; skips the test where that cannot be."""
     gcc = shutil.which("gcc")
     if gcc is None or sys.platform != "linux":
         pytest.skip("needs gcc on Linux")
     built = folder / f"{source.stem}.abi3.so"
     headers = [f"-I{sysconfig.get_paths()['include']}", f"-I{np.get_include()}"]
-    sources = [str(source), *(str(source.with_name(other)) for other in others)]
+    sources = [str(source), *map(str, sorted(source.parent.glob("[!_]*.c")))]
     subprocess.run([gcc, *_FLAGS, *headers, *_SANITIZE, *sources, "-o", str(built)], check=True)
     return built
 

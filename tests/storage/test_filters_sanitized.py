@@ -7,16 +7,11 @@ import pytest
 from rlds_kit import storage
 from tests import sanitized
 
-OTHERS = (
-    *("new_memory.c", "noise_split.c", "past_cache.c", "predict.c", "row_by_row.c", "runs.c", "shuffle.c"),
-    *("sparse_xor.c", "xxh3.c"),
-)
-
 
 @pytest.mark.slow
 def test_the_filters_stay_in_bounds_and_are_defined(tmp_path: Path) -> None:
     """Every test of them passes with the sanitizers on."""
-    built = sanitized.build(Path(storage.__file__).with_name("_native.c"), tmp_path, *OTHERS)
+    built = sanitized.build(Path(storage.__file__).with_name("_native.c"), tmp_path)
     names = ("test_filters.py", "test_noise_split.py", "test_predict.py", "test_running_hash.py", "test_runs.py")
     tests = [Path(__file__).with_name(name) for name in names]
     sanitized.run_tests("rlds_kit.storage._native", built, *tests)

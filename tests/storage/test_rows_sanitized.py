@@ -13,6 +13,6 @@ HERE = Path(__file__).parent
 @pytest.mark.slow
 def test_rows_under_sanitizers(tmp_path: Path) -> None:
     """Its tests, and those of recorders, read or write no byte that they should not."""
-    built = sanitized.build(Path(row_form.__file__).with_name("_rows.c"), tmp_path, "past_cache.c", "new_memory.c")
+    built = sanitized.build(Path(row_form.__file__).with_name("_rows.c"), tmp_path)
     tests = [HERE / f"test_{name}.py" for name in ("row_form", "array_form", "new_memory", "round_trip")]
     sanitized.run_tests("rlds_kit.storage._rows", built, *tests)
