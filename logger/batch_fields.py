@@ -25,7 +25,7 @@ def as_array(batch: Batch) -> Batch:
     >>> as_array([1, 2])
     [1, 2]
     """
-    if type(batch) is np.ndarray or isinstance(batch, _HOST):
+    if isinstance(batch, _HOST):
         return batch
     if isinstance(batch, Mapping):
         return {key: item if type(item) is np.ndarray else as_array(item) for key, item in batch.items()}

@@ -173,9 +173,8 @@ class VectorColumns:
             leaves, single = self._leaves(observations, infos, acted, times)
         except NotColumnsError:
             leaves, single = BatchLeaves(), np.ones(self._num_envs, np.bool_)
-        if self._rows.fields.deviations.has_pending():
-            with errors:
-                self._warn()
+        with errors:
+            self._warn()
         if not np.count_nonzero(single):
             self._rows.append(leaves, None if len(lanes) == self._num_envs else lanes)
             return

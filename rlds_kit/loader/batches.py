@@ -1,5 +1,6 @@
 """Batches of samples, epoch by epoch, whose state can be saved and restored."""
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -36,8 +37,7 @@ class Batches(Iterable[Batch]):
 
     def __init__(self, samples: Table, options: Options) -> None:
         self._options, self._samples = options, ordered(samples, options)
-        self._cache: FieldCache | None = None  # from epoch to epoch
-        self._gather: Gather | None = None  # likewise
+        self._caches = _Caches(samples, options)
         self._latest = _Loop(0, 0, 0)
 
     def __len__(self) -> int:
@@ -59,15 +59,14 @@ class Batches(Iterable[Batch]):
     def __iter__(self) -> Iterator[Batch]:
         epoch, done = self.start
         self._latest = _Loop(epoch, done, done)
-        return self._run(self._latest, self._samples)
+        return self._run(self._latest, self._samples, self._caches)
 
-    def _run(self, loop: "_Loop", samples: Ordered) -> Iterator[Batch]:
+    def _run(self, loop: "_Loop", samples: Ordered, caches: "_Caches") -> Iterator[Batch]:
         options = self._options
         size = options.batch_size
-        gather = self._gather_of(samples) if options.shuffle == "global" else None
-        executor = ThreadPoolExecutor(self._workers(is_quick=gather is not None), "rlds_kit-loader")
+        executor = ThreadPoolExecutor(self._workers(is_quick=caches.gather is not None), "rlds_kit-loader")
         try:
-            take = self._reader(loop, samples, executor, gather)
+            take = self._reader(loop, samples, executor, caches)
             for first in range(loop.done, samples.count, size):
                 last = min(first + size, samples.count)
                 batch = take(last - first)
@@ -98,12 +97,13 @@ class Batches(Iterable[Batch]):
         return nbytes >= (HEAVY_BATCH if weights.row_bytes < HEAVY_ROW else HEAVY_BATCH // 4)
 
     def _reader(
-        self, loop: "_Loop", samples: Ordered, executor: ThreadPoolExecutor, gather: Gather | None
+        self, loop: "_Loop", samples: Ordered, executor: ThreadPoolExecutor, caches: "_Caches"
     ) -> Callable[[int], Batch]:
         """Returns the next so many samples, at every call."""
+        gather = caches.gather
         if gather is None:
-            pieces, cache = samples.pieces(loop.epoch, loop.done), self._cache_of(samples)
-            return ReadAhead(samples.samples, pieces, executor, cache).take
+            pieces = samples.pieces(loop.epoch, loop.done)
+            return ReadAhead(samples.samples, pieces, executor, caches.fields).take
         weights, size = samples.samples.weights, self._options.batch_size
         sample_bytes = weights.rows_per_sample * weights.row_bytes
         most = self._options.step_bytes // 4 // sample_bytes
@@ -113,20 +113,6 @@ class Batches(Iterable[Batch]):
         ahead = min(most // (group * size), wanted)
         reader = GatherAhead(gather, samples.batches(loop.epoch, loop.done), executor, group, ahead)
         return lambda _: reader.take()
-
-    def _gather_of(self, samples: Ordered) -> Gather | None:
-        """Reads batches anywhere, with a cache of columns, which further loops over the same samples use, too."""
-        if samples is not self._samples:  # another state was loaded after the loop began
-            return samples.samples.quick(self._options.step_bytes)
-        self._gather = self._gather or samples.samples.quick(self._options.step_bytes)
-        return self._gather
-
-    def _cache_of(self, samples: Ordered) -> FieldCache:
-        """The cache of small fields, which further loops over the same samples use, too."""
-        if samples is not self._samples:  # another state was loaded after the loop began
-            return samples.samples.cache(self._options.cache_bytes)
-        self._cache = self._cache or samples.samples.cache(self._options.cache_bytes)
-        return self._cache
 
     def state_dict(self) -> dict[str, Any]:
         """The position of the latest loop: returned batches count, prefetched ones do not.
@@ -161,7 +147,8 @@ class Batches(Iterable[Batch]):
           ValueError: the state belongs to other data or another loader; the message describes what differs.
         """
         require_version(state, STATE_VERSION)
-        self._samples, self._cache, self._gather = self._samples.restored(state), None, None
+        self._samples = self._samples.restored(state)
+        self._caches = _Caches(self._samples.samples, self._options)
         self._latest = _Loop(state["epoch"], state["samples_done"], state["samples_done"])
 
     def sharded(self, index: int, count: int, epoch: int) -> "Batches":
@@ -219,6 +206,23 @@ class Batches(Iterable[Batch]):
         from rlds_kit.loader import grain
 
         return grain.dataset(self, epochs)
+
+
+class _Caches:
+    """What all loops over the same samples share, from epoch to epoch; made when it is first needed."""
+
+    def __init__(self, samples: Table, options: Options) -> None:
+        self._samples, self._options = samples, options
+
+    @functools.cached_property
+    def fields(self) -> FieldCache:
+        """The cache of small fields."""
+        return self._samples.cache(self._options.cache_bytes)
+
+    @functools.cached_property
+    def gather(self) -> Gather | None:
+        """Reads batches anywhere, with a cache of columns; None if pools are faster, or needed for the order."""
+        return self._samples.quick(self._options.step_bytes) if self._options.shuffle == "global" else None
 
 
 @dataclass(slots=True)

@@ -16,10 +16,12 @@ from rlds_kit.spec import dtypes
 from rlds_kit.storage import filters
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.compression import FAST_LEVEL, NO_LEVEL, compress_each
-from rlds_kit.storage.filter_choice import LIGHT_BYTES, FilterChoice
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.running_hash import RunningHash
 
+_LIGHT_BYTES: Final = 1 << 11
+"""Up to this size one comparison of `bytes` is fastest, whatever the rows."""
 WORTHWHILE_BYTES: Final = 32
 """Smaller savings are not worth the time for decompression."""
 _HASHED_WHILE_ENCODED: Final = 1 << 12
@@ -121,7 +123,7 @@ def _levels(columns: Sequence[_Filtered]) -> list[int]:
 
     A small column takes about as many bytes at any level.
     """
-    large = {each.level for each in columns if each.length > LIGHT_BYTES}
+    large = {each.level for each in columns if each.length > _LIGHT_BYTES}
     return [*large] * len(columns) if len(large) == 1 else [each.level for each in columns]
 
 
@@ -174,7 +176,7 @@ def _filtered(column: Column, choose: FilterChoice, running: RunningHash | None)
 def _filtered_light(column: Column, first: int, count: int, choose: FilterChoice) -> _Filtered | Packed | None:
     """What `_filtered` returns for few bytes, in a fraction of the time; None if it must be found out there."""
     values = column.values
-    if not 0 < values.nbytes <= LIGHT_BYTES or dtypes.is_big_endian(values.dtype):
+    if not 0 < values.nbytes <= _LIGHT_BYTES or dtypes.is_big_endian(values.dtype):
         return None
     plain = values.tobytes()
     size, length = len(plain) // count, len(plain)

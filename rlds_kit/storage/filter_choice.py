@@ -36,8 +36,6 @@ _CHANGES: Final = frozenset((pb.XOR_RUNS, pb.SPARSE_XOR))
 _MIN_CHANGES_ROWS: Final = 16
 """Rows of a sample for filters that store what changed: changes of four frames of a game are so few that bitmaps seemed
 smaller than runs in a quarter of the blocks of Space Invaders, though they are 1.4 times as large."""
-LIGHT_BYTES: Final = 1 << 11
-"""Up to this size one comparison of `bytes` is fastest, whatever the rows."""
 
 
 class Choice(NamedTuple):

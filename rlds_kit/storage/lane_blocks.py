@@ -2,7 +2,8 @@
 
 Columns are encoded by `lane_pieces`, and records made by a call of C for many blocks, without the interpreter's lock:
 the thread that plays does not wait. What is not so simple is encoded block by block, as other blocks are. The bytes of
-a block are the same either way, but for byte planes of more than 2 KiB, which zstd compresses apart in a single block.
+a block are the same either way, unless a column has more than 2 KiB: then each of its byte planes has a block of zstd
+of its own if it is encoded alone, and not if it is encoded here.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-/* Memory that was never used. The system clears a page when it is first written: 2 MiB take 0.2 to 6 ms, as long as to copy
- * frames into hundreds of MiB of other memory. A thread that copies with the GIL would make all others wait for that: a
- * writer thread that falls behind makes its caller use still more new memory. */
+/* Memory that was never used. The system clears a page when it is first written: 2 MiB take 0.2 to 6 ms, one to thirty
+ * times as long as a copy into other memory. A thread that copies with the GIL would make all others wait for that: a writer
+ * thread that falls behind makes its caller use still more new memory. */
 
 #include "filters.h"
 
