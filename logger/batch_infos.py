@@ -4,9 +4,8 @@ Gymnasium batches infos key by key, with a mask under `_key` for the sub-environ
 which splits them.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,27 +15,36 @@ from rlds_kit.logger import vector_info
 from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.spec.value import INT64_MAX, INT64_MIN
 from rlds_kit.storage.array_columns import is_column
-from rlds_kit.storage.array_form import example_of, is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf
 from rlds_kit.storage.declared import MAX_LEAVES, DeclaredFields
-from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
+from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Leaves
+from rlds_kit.storage.row_form import RowForm, form_of
 
+_FORMS: Final = 4
+"""Maximum number of known forms: infos of most steps, of steps with ends of episodes, and of resets."""
 Path = tuple[Any, ...]  # of names; other keys have no column
 Found = tuple[ColumnKey, np.ndarray, np.ndarray]
 """A column, the values `[lanes, ...]`, and `[lanes]` bool, which lanes have one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """The form of infos that every lane has.
+_EVERY, _SOME, _OTHERS = range(3)
+
+
+class _Form(NamedTuple):
+    """The form of infos whose values are arrays. Each of their masks is true everywhere, or they are alike.
 
     Attributes:
-      items: the name, an example and the column of each array; masks, which are true everywhere, have no column.
-      empty: the column of infos without items.
+      form: of the arrays.
+      every: numbers of the arrays that are masks and true everywhere.
+      alike: numbers of those that are alike, and true for some lanes.
+      columns: of each the number of its array, or None if it is of empty dicts; and which lanes have it: every lane,
+        those that are true in the masks that are alike, or the others.
     """
 
-    items: list[tuple[str, np.ndarray, ColumnKey | None]]
-    empty: list[BatchLeaf]
+    form: RowForm
+    every: list[int]
+    alike: list[int]
+    columns: list[tuple[ColumnKey, int | None, int]]
 
 
 class BatchInfos:
@@ -48,7 +56,8 @@ class BatchInfos:
         self._empty = np.tile(np.frombuffer(EMPTY_DICT, np.uint8), (lanes, 1))  # in one piece: copied faster
         self._every = self._all.tobytes()
         self._keys: dict[tuple[Path, object], ColumnKey | None] = {}
-        self._form: _Form | None = None
+        self._nothing = self._none.tobytes()
+        self._forms: list[_Form] = []
 
     def leaves(self, infos: Mapping[str, Any], fields: DeclaredFields) -> tuple[list[BatchLeaf], np.ndarray]:
         """The columns of infos, and `[lanes]` bool: which lanes have an info that must be recorded by itself.
@@ -57,7 +66,7 @@ class BatchInfos:
           TypeError: they are no dict.
         """
         vector_info.check(infos)
-        again = None if self._form is None else self._again(infos, self._form)
+        again = self._again(infos)
         if again is not None:
             return again, self._none
         single = self._none.copy()
@@ -68,42 +77,54 @@ class BatchInfos:
         for key, values, mask in found:
             if mask.any():
                 leaves.append(BatchLeaf(key, values, None if mask.all() else mask))
-        self._form = None if single.any() else self._form_of(infos, leaves)
+        if not single.any():
+            self._learn(infos, leaves)
         return leaves, single
 
-    def _again(self, infos: Mapping[str, Any], form: "_Form") -> list[BatchLeaf] | None:
-        """The columns of infos of this form, all of which every lane has; None if they are of another one."""
-        if len(infos) != len(form.items):
-            return None
-        leaves = []
-        for (name, item), (known, example, column) in zip(infos.items(), form.items, strict=True):
-            if name is not known and (type(name) is not str or name != known):
-                return None
-            if type(item) is not np.ndarray or not is_alike(item, example):
-                return None
-            if column is not None:
-                leaves.append(BatchLeaf(column, item))
-            elif item.tobytes() != self._every:
-                return None
-        return leaves or [*form.empty]
+    def _again(self, infos: Mapping[str, Any]) -> list[BatchLeaf] | None:
+        """The columns of infos of a known form; None if they are of another one."""
+        for form in self._forms:
+            leaves = form.form.leaves(infos)
+            if leaves is not None:
+                return self._columns_of(form, leaves.items)
+        return None
 
-    def _form_of(self, infos: Mapping[str, Any], leaves: list[BatchLeaf]) -> "_Form | None":
-        """The form of infos with these columns; None if a lane lacks a value, or a value is no array."""
-        if not infos:
-            return _Form([], leaves)
-        items: list[tuple[str, np.ndarray, ColumnKey | None]] = []
-        left = iter(leaves)
-        for name, item in infos.items():
-            if type(name) is not str or type(item) is not np.ndarray:
+    def _columns_of(self, form: _Form, arrays: list[Any]) -> list[BatchLeaf] | None:
+        """The columns of the arrays in infos of a form; None if their masks are not as in this form."""
+        if any(arrays[number].tobytes() != self._every for number in form.every):
+            return None
+        masks = None, None, None
+        if form.alike:
+            mask, first = arrays[form.alike[0]], arrays[form.alike[0]].tobytes()
+            is_new = first in (self._every, self._nothing)
+            if is_new or any(arrays[number].tobytes() != first for number in form.alike[1:]):
                 return None
-            column = None
-            if not vector_info.is_mask(name, infos):
-                leaf = next(left, None)
-                if leaf is None or leaf.values is not item or leaf.mask is not None:
-                    return None
-                column = leaf.key
-            items.append((name, example_of(item), column))
-        return _Form(items, [])
+            masks = None, mask, ~mask
+        return [BatchLeaf(key, self._empty if at is None else arrays[at], masks[of]) for key, at, of in form.columns]
+
+    def _learn(self, infos: Mapping[str, Any], leaves: Sequence[BatchLeaf]) -> None:
+        """Adds the form of infos with these columns to the known ones, if it has one."""
+        items = list(_items(infos))
+        masks = {number: item.tobytes() for number, (item, is_mask) in enumerate(items) if is_mask}
+        some = {each for each in masks.values() if each != self._every}
+        if len(some) > 1 or self._nothing in some or _have_masked_masks(infos):
+            return
+        alike = [number for number, each in masks.items() if each in some]
+        form = form_of(infos, Leaves([], [item for item, _ in items]))
+        if form is None:
+            return
+        lanes_of = {self._every: _EVERY}
+        if alike:
+            mask = items[alike[0]][0]
+            lanes_of |= {mask.tobytes(): _SOME, (~mask).tobytes(): _OTHERS}
+        columns = list[tuple[ColumnKey, int | None, int]]()
+        left = (number for number, (_, is_mask) in enumerate(items) if not is_mask)
+        for key, values, mask in leaves:
+            at = None if values is self._empty else next(left, None)
+            if at is not None and items[at][0] is not values:
+                return
+            columns.append((key, at, _EVERY if mask is None else lanes_of[mask.tobytes()]))
+        self._forms = [*self._forms[1 - _FORMS :], _Form(form, [*masks.keys() - {*alike}], alike, columns)]
 
     def _walk(
         self, infos: Mapping[str, Any], path: Path, lanes: np.ndarray, single: np.ndarray, fields: DeclaredFields
@@ -160,3 +181,21 @@ class BatchInfos:
         is_own = key.path.count("/") == len(path)
         self._keys[path, form] = key if is_own else None
         return self._keys[path, form]
+
+
+def _items(infos: Mapping[str, Any]) -> Iterator[tuple[Any, bool]]:
+    """The arrays and other values in infos, in their order, and whether each is a mask."""
+    for name, item in infos.items():
+        if isinstance(item, Mapping):
+            yield from _items(item) if item else [(EMPTY_DICT, False)]
+        else:
+            yield item, vector_info.is_mask(name, infos)
+
+
+def _have_masked_masks(infos: Mapping[str, Any]) -> bool:
+    """Whether a mask has a mask, so that it is a value too."""
+    return any(
+        (type(name) is str and name[:1] == "_" and name[1:] in infos and f"_{name}" in infos)
+        or (isinstance(item, Mapping) and _have_masked_masks(item))
+        for name, item in infos.items()
+    )

@@ -211,12 +211,15 @@ static int open_column(PyObject *item, Py_ssize_t blocks, LaneColumn *column) {
   return 0;
 }
 
-/* A block of each lane: an entry for each column, whose fields are written to `fields`, and its header to `to`. */
+/* A block of a lane: an entry for each column that has rows in it, whose fields are written to `fields`, and its header to
+ * `to`. Sets how many entries there are. */
 static uint8_t *put_lane(uint8_t *to, const uint8_t *id, const int64_t *rows, const LaneColumn *columns, Py_ssize_t count,
-                         Py_ssize_t number, Entry *entries, uint8_t *fields, Py_ssize_t *payloads) {
+                         Py_ssize_t number, Entry *entries, uint8_t *fields, Py_ssize_t *used, Py_ssize_t *payloads) {
+  *used = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     const Stored *stored = (const Stored *)columns[i].table.buf + number;
-    Entry *entry = entries + i;
+    if (!stored->count) continue;
+    Entry *entry = entries + (*used)++;
     entry->payload = (const char *)(stored->in_frames ? columns[i].frames.buf : columns[i].data.buf) + stored->begin;
     entry->size = (Py_ssize_t)stored->size, entry->decoded = (uint64_t)stored->decoded;
     entry->hash = xxh3((const uint8_t *)entry->payload, (uint64_t)entry->size);
@@ -227,14 +230,15 @@ static uint8_t *put_lane(uint8_t *to, const uint8_t *id, const int64_t *rows, co
     fields = put_number(put_number(fields, FILTER, (uint64_t)stored->filter), CODEC, (uint64_t)stored->codec);
     entry->fields_size = (const char *)fields - entry->fields;
   }
-  return put_header(to, id, ID_SIZE, (uint64_t)rows[0], (uint64_t)rows[1], entries, count, payloads);
+  return put_header(to, id, ID_SIZE, (uint64_t)rows[0], (uint64_t)rows[1], entries, *used, payloads);
 }
 
-/* Memory for the headers of all blocks, one after the other; and of each its size, and the bytes of its payloads. */
+/* Memory for the headers of all blocks, one after the other; and of each its size, how many columns it has, and the bytes
+ * of their payloads. */
 typedef struct {
   Entry *entries; /* of all blocks */
   uint8_t *fields, *headers;
-  Py_ssize_t *sizes, *payloads;
+  Py_ssize_t *sizes, *used, *payloads;
   Py_ssize_t most_fields, most_header; /* of a block */
 } Headers;
 
@@ -247,8 +251,9 @@ static int allocate(Headers *made, Py_ssize_t blocks, const LaneColumn *columns,
   made->fields = malloc((size_t)(blocks * made->most_fields + 1));
   made->headers = malloc((size_t)(blocks * made->most_header + 1));
   made->sizes = malloc((size_t)(blocks + 1) * sizeof(Py_ssize_t));
+  made->used = malloc((size_t)(blocks + 1) * sizeof(Py_ssize_t));
   made->payloads = malloc((size_t)(blocks + 1) * sizeof(Py_ssize_t));
-  return made->entries && made->fields && made->headers && made->sizes && made->payloads;
+  return made->entries && made->fields && made->headers && made->sizes && made->used && made->payloads;
 }
 
 static PyObject *records_of(const uint8_t *ids, const int64_t *rows, Py_ssize_t blocks, const LaneColumn *columns,
@@ -257,7 +262,7 @@ static PyObject *records_of(const uint8_t *ids, const int64_t *rows, Py_ssize_t 
   for (Py_ssize_t i = 0; i < blocks; ++i) {
     uint8_t *header = made->headers + i * made->most_header;
     made->sizes[i] = put_lane(header, ids + ID_SIZE * i, rows + 2 * i, columns, count, i, made->entries + i * count,
-                              made->fields + i * made->most_fields, made->payloads + i) - header;
+                              made->fields + i * made->most_fields, made->used + i, made->payloads + i) - header;
   }
   Py_END_ALLOW_THREADS
   PyObject *records = PyList_New(blocks);
@@ -274,8 +279,8 @@ static PyObject *records_of(const uint8_t *ids, const int64_t *rows, Py_ssize_t 
   if (records && places) {
     Py_BEGIN_ALLOW_THREADS
     for (Py_ssize_t i = 0; i < blocks; ++i)
-      put_record(places[i], made->headers + i * made->most_header, made->sizes[i], made->entries + i * count, count,
-                 made->payloads[i]);
+      put_record(places[i], made->headers + i * made->most_header, made->sizes[i], made->entries + i * count,
+                 made->used[i], made->payloads[i]);
     Py_END_ALLOW_THREADS
   }
   if (!places) {
@@ -315,6 +320,7 @@ done:
   free(made.fields);
   free(made.headers);
   free(made.sizes);
+  free(made.used);
   free(made.payloads);
   free(columns);
   PyBuffer_Release(&ids);

@@ -155,15 +155,20 @@ class _Side:
             self._omit({leaf.key for leaf in leaves}, places)
 
     def _put_again(self, leaves: Sequence[BatchLeaf], lanes: np.ndarray | None, places: Places) -> bool:
-        """Copies a row that has all columns so far, in their order, and all of each; whether it did."""
-        if len(leaves) != len(self.values):
-            return False
-        for (key, values, mask), (known, column) in zip(leaves, self.values.items(), strict=True):
-            if key is not known or mask is not None or column.present is not None:
+        """Copies a row that needs no new columns, shapes or flags of presence; whether it did."""
+        always = 0
+        for key, values, mask in leaves:
+            column = self.values.get(key)
+            if column is None or not put_lanes(column.array, places, lanes, values):
                 return False
-            if not put_lanes(column.array, places, lanes, values):
+            if column.present is None:
+                if mask is not None:
+                    return False
+                always += 1
+            elif not put_lanes(column.present, places, lanes, self._every if mask is None else mask):
                 return False
-        return True
+        has_all = len(leaves) == len(self.values)
+        return has_all or always == sum(column.present is None for column in self.values.values())
 
     def put_row(self, lane: int, leaves: Leaves, places: Places) -> int:
         """Copies a row of one lane; returns its bytes."""

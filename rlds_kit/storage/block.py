@@ -116,7 +116,7 @@ def join_lanes_in_python(ids: bytes, rows: np.ndarray, columns: list[LaneFields]
     Args:
       ids: of their episodes, 16 bytes each.
       rows: `[blocks, 2]` int64, the first step whose observation is in a block, and one past the last.
-      columns: that all of them have.
+      columns: of the blocks; those without rows in a block are left out there.
 
     Raises:
       ValueError: a payload is not in the bytes of its column.
@@ -129,6 +129,8 @@ def join_lanes_in_python(ids: bytes, rows: np.ndarray, columns: list[LaneFields]
             payload = (memoryview(frames) if in_frames else data.data)[begin : begin + size]
             if begin < 0 or len(payload) != size:
                 raise ValueError(f"expected the places of {len(rows)} payloads in {len(data)} bytes")
+            if not count:
+                continue
             parts.append((block_header.between(before, first, count, after, filter_, codec), decoded, payload))
         found.append(join_in_python(ids[ID_BYTES * number : ID_BYTES * (number + 1)], first_row, end_row, parts))
     return found

@@ -174,17 +174,19 @@ class LeafValues(NamedTuple):
 
 
 class HashedColumn(NamedTuple):
-    """A column of whole episodes, whose first `counts` rows have values.
+    """A column of whole episodes, of which consecutive rows have values.
 
     Attributes:
       key: of the column.
       shape: of a value.
+      firsts: `[episodes]` int64, the first row with a value.
       counts: `[episodes]` int64, at most `CACHED_ROWS`.
       hashes: `[episodes, 16]` uint8, the XXH3-128 of their values.
     """
 
     key: ColumnKey
     shape: tuple[int, ...]
+    firsts: np.ndarray
     counts: np.ndarray
     hashes: np.ndarray
 
@@ -300,12 +302,12 @@ def combine(digests: Iterable[bytes]) -> bytes:
 def hashes_of_whole(columns: Sequence[HashedColumn]) -> np.ndarray:
     """What the digests of episodes with the same columns are made of, `[episodes, bytes]` uint8."""
     parts = list[np.ndarray]()
-    for key, shape, counts, hashes in sorted(columns, key=lambda each: _identity(each.key)):
+    for key, shape, firsts, counts, hashes in sorted(columns, key=lambda each: _identity(each.key)):
         if not is_clock(key.path):
             head = np.frombuffer(_head(_identity(key)), np.uint8)
-            lengths, number = np.unique(counts, return_inverse=True)
-            runs = b"".join([_digests_of_run(0, each, shape) for each in lengths.tolist()])
-            rows = np.frombuffer(runs, np.uint8).reshape(-1, 2 * _HASH_BYTES)[number]
+            runs = zip(firsts.tolist(), (firsts + counts).tolist(), strict=True)
+            digests = b"".join([_digests_of_run(first, stop, shape) for first, stop in runs])
+            rows = np.frombuffer(digests, np.uint8).reshape(-1, 2 * _HASH_BYTES)
             parts += [np.broadcast_to(head, (len(counts), len(head))), rows, hashes]
     return np.concatenate(parts, axis=1) if parts else np.empty((0, 0), np.uint8)
 

@@ -1,11 +1,13 @@
-"""Encodes the rows of many blocks at once, if all of them have the same columns of light rows, without gaps.
+"""Encodes the rows of many blocks at once, if their columns have light rows.
 
-Columns are encoded by `lane_pieces`, and records made by a call of C for many blocks, without the interpreter's lock:
-the thread that plays does not wait. What is not so simple is encoded block by block, as other blocks are. The bytes of
-a block are the same either way, unless a column has more than 2 KiB: then each of its byte planes has a block of zstd
-of its own if it is encoded alone, and not if it is encoded here.
+In a block, a column has no rows, or consecutive ones: statistics of an episode only its last row, other infos perhaps
+all others. Columns are encoded by `lane_pieces`, and records made by a call of C for many blocks, without the
+interpreter's lock: the thread that plays does not wait. What is not so simple is encoded block by block, as other
+blocks are. The bytes of a block are the same either way, unless a column has more than 2 KiB: then each of its byte
+planes has a block of zstd of its own if it is encoded alone, and not if it is encoded here.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -86,6 +88,7 @@ class _Packed:
       data: the bytes of all lanes.
       frames: of zstd.
       table: `[blocks, NUMBERS]`, see `lane_pieces.Pieces`; blocks without rows of the column have zeros.
+      is_encoded: `[blocks]` bool; of the others, the column must be encoded in another way.
       values: the first row of each block, one past the last, and the begin and end of its values in `data`. Four lists,
         because Python's garbage collector would look at a list for each block.
       hashes: `[blocks, 16]` uint8.
@@ -96,6 +99,7 @@ class _Packed:
     data: np.ndarray
     frames: bytes
     table: np.ndarray
+    is_encoded: np.ndarray
     values: tuple[list[int], list[int], list[int], list[int]]
     hashes: np.ndarray
 
@@ -111,7 +115,7 @@ class EncodedLanes:
     """Blocks whose columns were encoded together; their records are made some at a time, in the order of blocks.
 
     Args:
-      columns: that all blocks have, for which `is_light` is true.
+      columns: that blocks have, for which `is_light` is true.
       blocks: their rows.
       choose: chooses the filters, and remembers earlier choices.
     """
@@ -120,12 +124,12 @@ class EncodedLanes:
         self._blocks = blocks
         places = np.array([each.rows for each in blocks], np.int64).reshape(-1, len(LaneRows._fields))
         self._columns = [_packed(column, places, choose) for column in columns]
-        self._is_encoded = np.logical_and.reduce([each.table[:, COUNT] > 0 for each in self._columns])
+        self._is_encoded = np.logical_and.reduce([each.is_encoded for each in self._columns])
         sizes = np.add.reduce([each.table[:, SIZE] for each in self._columns])
         self._groups = np.cumsum(sizes) // _RECORDS_BYTES
         self._rows = np.stack((places[:, 3], places[:, 3] + places[:, 2] - places[:, 1]), axis=1)
         self._records: dict[int, bytes] = {}
-        self._whole, self._hashes = self._hashed()
+        self._hashes = self._hashes_of_whole()
 
     def take(self, number: int) -> EncodedBlock | None:
         """A block; None if it must be encoded in another way.
@@ -136,20 +140,22 @@ class EncodedLanes:
             return None
         if number not in self._records:
             self._join(self._groups[number])
-        at = int(self._whole[number])
-        if at >= 0:
-            return EncodedBlock(self._records.pop(number), self._hashes[at].tobytes(), ())
-        return EncodedBlock(self._records.pop(number), b"", [_leaf(each, number) for each in self._columns])
+        hashes = self._hashes[number]
+        leaves = () if hashes else [leaf for each in self._columns if (leaf := _leaf(each, number))]
+        return EncodedBlock(self._records.pop(number), hashes, leaves)
 
-    def _hashed(self) -> tuple[np.ndarray, np.ndarray]:
-        """`[blocks]` the number of a whole episode, or -1; and what the digest of each whole episode needs."""
-        is_short = np.logical_and.reduce([each.table[:, COUNT] <= CACHED_ROWS for each in self._columns])
-        is_whole = np.array([each.is_whole for each in self._blocks]) & self._is_encoded & is_short
-        chosen = np.flatnonzero(is_whole)
-        columns = [
-            HashedColumn(each.key, each.shape, each.table[chosen, COUNT], each.hashes[chosen]) for each in self._columns
-        ]
-        return np.where(is_whole, np.cumsum(is_whole) - 1, -1), hashes_of_whole(columns)
+    def _hashes_of_whole(self) -> list[bytes]:
+        """What the digest of each block needs that is a whole episode; nothing of others."""
+        counts = np.stack([each.table[:, COUNT] for each in self._columns], axis=1)
+        is_whole = np.array([each.is_whole for each in self._blocks]) & self._is_encoded
+        is_whole &= (counts <= CACHED_ROWS).all(axis=1)
+        found = [b""] * len(self._blocks)
+        for has_rows in np.unique(counts[is_whole] > 0, axis=0):  # nearly all blocks have the same columns
+            chosen = np.flatnonzero(is_whole & ((counts > 0) == has_rows).all(axis=1))
+            columns = [_hashed(each, chosen) for each in itertools.compress(self._columns, has_rows)]
+            for number, hashes in zip(chosen.tolist(), hashes_of_whole(columns), strict=True):
+                found[number] = hashes.tobytes()
+        return found
 
     def _join(self, group: int) -> None:
         """Makes the records of a group of blocks."""
@@ -170,8 +176,11 @@ def _packed(column: LaneColumn, places: np.ndarray, choose: FilterChoice) -> _Pa
     values = column.values.reshape(-1, *shape)
     # The first row of an episode has no action before it.
     begins, firsts = (begin + (first_row == 0), np.maximum(first_row - 1, 0)) if column.is_acted else (begin, first_row)
-    counts = stop - begins if column.present is None else _run_lengths(column.present, lane, begins, stop)
-    chosen = np.flatnonzero(counts > 0)
+    counts, has_gaps = stop - begins, np.zeros(len(places), np.bool_)
+    if column.present is not None:
+        starts, counts, has_gaps = _runs(column.present, lane, begins, stop)
+        begins, firsts = starts, firsts + starts - begins
+    chosen = np.flatnonzero((counts > 0) & ~has_gaps)
     rows = lane[chosen] * column.values.shape[1] + begins[chosen]
     pieces = pack_pieces(column.key, values, rows, counts[chosen], firsts[chosen], choose)
     table, offsets = np.zeros((len(places), NUMBERS), np.int64), np.zeros(len(places), np.int64)
@@ -180,24 +189,39 @@ def _packed(column: LaneColumn, places: np.ndarray, choose: FilterChoice) -> _Pa
     data = values.reshape(-1).view(np.uint8)
     first, lengths = table[:, FIRST_ROW], table[:, COUNT]
     ends = (first + lengths).tolist(), offsets.tolist(), (offsets + lengths * values[0].nbytes).tolist()
-    return _Packed(column.key, shape, data, pieces.frames, table, (first.tolist(), *ends), hashes)
+    is_encoded = (lengths == counts) & ~has_gaps
+    return _Packed(column.key, shape, data, pieces.frames, table, is_encoded, (first.tolist(), *ends), hashes)
 
 
-def _leaf(column: _Packed, number: int) -> LeafValues:
+def _hashed(column: _Packed, numbers: np.ndarray) -> HashedColumn:
+    """A column of some blocks."""
+    rows = column.table[numbers]
+    return HashedColumn(column.key, column.shape, rows[:, FIRST_ROW], rows[:, COUNT], column.hashes[numbers])
+
+
+def _leaf(column: _Packed, number: int) -> LeafValues | None:
+    """The values of a column in a block; None if it has none."""
     first, stop, begin, end = (each[number] for each in column.values)
-    return LeafValues(column.key, column.shape, first, stop, column.data.data[begin:end])
+    return LeafValues(column.key, column.shape, first, stop, column.data.data[begin:end]) if first < stop else None
 
 
-def _run_lengths(present: np.ndarray, lane: np.ndarray, begin: np.ndarray, stop: np.ndarray) -> np.ndarray:
-    """How many rows from `begin` on have a value, if those after them up to `stop` have none; else 0.
+def _runs(
+    present: np.ndarray, lane: np.ndarray, begin: np.ndarray, stop: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The first of the rows `[begin, stop)` that has a value, how many have one, and whether there are gaps among them.
 
-    >>> present = np.array([[True, True], [True, False], [False, True]])
-    >>> _run_lengths(present, np.array([0, 1]), np.array([0, 0]), np.array([3, 3])).tolist()
-    [2, 0]
+    >>> present = np.array([[False, True], [True, False], [True, True]])
+    >>> [each.tolist() for each in _runs(present, np.array([0, 1]), np.array([0, 0]), np.array([3, 3]))]
+    [[1, 0], [2, 2], [False, True]]
     """
     by_lane = np.ascontiguousarray(present.T)  # NumPy sums up along rows in memory in a tenth of the time
-    sums = np.zeros((len(by_lane), len(present) + 1), np.int32)
+    rows = by_lane.shape[1]
+    sums = np.zeros((len(by_lane), rows + 1), np.int32)
     np.cumsum(by_lane, axis=1, out=sums[:, 1:])
+    nexts = np.full((len(by_lane), rows + 1), rows, np.int32)
+    nexts[:, :-1] = np.where(by_lane, np.arange(rows, dtype=np.int32), np.int32(rows))
+    nexts = np.minimum.accumulate(nexts[:, ::-1], axis=1)[:, ::-1]
     counts = (sums[lane, stop] - sums[lane, begin]).astype(np.int64)
-    is_run = sums[lane, begin + counts] - sums[lane, begin] == counts
-    return np.where(is_run, counts, 0)
+    first = np.where(counts > 0, nexts[lane, begin], begin)
+    has_gaps: np.ndarray = sums[lane, first + counts] - sums[lane, first] != counts
+    return first, counts, has_gaps

@@ -59,7 +59,7 @@ def form_of(row: Mapping[str, Any], leaves: Leaves) -> RowForm | None:
     except (_FormlessError, RecursionError):  # a row is nested deeper than this recursive function supports
         return None
     found = native.values(form, row)
-    is_whole = found is not None and len(found) == len(leaves) and all(map(operator.is_, found, leaves.items))
+    is_whole = found is not None and len(found) == len(leaves.items) and all(map(operator.is_, found, leaves.items))
     return RowForm(form, leaves.keys) if is_whole else None
 
 

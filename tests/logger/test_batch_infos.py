@@ -1,5 +1,6 @@
 """Infos in the form of the last ones are recognised at once; they become the same columns as at first sight."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from rlds_kit import spec as specs
 from rlds_kit.logger.batch_infos import BatchInfos
+from rlds_kit.storage import row_form
 from rlds_kit.storage.declared import DeclaredFields
 
 LANES = 3
@@ -43,14 +45,24 @@ def _described(infos: dict[str, Any], found: BatchInfos) -> tuple[list[Any], lis
 
 @st.composite
 def _infos(draw: st.DrawFn) -> dict[str, Any]:
-    """Up to two keys, with masks or without, in any order."""
+    """Up to two keys, with masks or without, in any order, and a dict of such infos among them."""
+    items = draw(_items())
+    if draw(st.booleans()):
+        items.insert(draw(st.integers(0, len(items))), ("episode", dict(draw(_items()))))
+        if draw(st.booleans()):
+            items.insert(draw(st.integers(0, len(items))), ("_episode", draw(st.sampled_from(MASKS[:3]))))
+    return dict(items)
+
+
+@st.composite
+def _items(draw: st.DrawFn) -> list[tuple[str, Any]]:
     items: list[tuple[str, Any]] = []
     for name in draw(st.lists(st.sampled_from(["x", "y", "_x"]), max_size=2, unique=True)):
         items.append((name, draw(st.sampled_from(VALUES))))
         mask = draw(st.sampled_from(MASKS))
         if mask is not None:
             items.append((f"_{name}", mask))
-    return dict(items[::-1] if draw(st.booleans()) else items)
+    return items[::-1] if draw(st.booleans()) else items
 
 
 @given(st.lists(_infos(), min_size=2, max_size=2), st.lists(st.integers(0, 1), min_size=2, max_size=6))
@@ -81,12 +93,50 @@ def test_another_form_is_noticed(other: dict[str, Any]) -> None:
         assert _described(infos, seen) == _described(infos, BatchInfos(LANES))
 
 
-def test_the_usual_form_is_recognised() -> None:
-    """Without a look at each mask: no mask is made, and the flags of lanes are the same object."""
+def _of_ends(mask: np.ndarray) -> dict[str, Any]:
+    """The infos of RecordEpisodeStatistics in a step in which these lanes end."""
+    return {"episode": {"r": SHARED, "_r": mask, "l": np.arange(3), "_l": mask}, "_episode": mask}
+
+
+USUAL: list[dict[str, Any]] = [
+    {"x": SHARED, "_x": ALL, "y": np.zeros((LANES, 2))},
+    {},
+    _of_ends(SOME),
+    {**_of_ends(SOME), "lives": np.arange(3), "_lives": ALL},
+    {"below": {"x": SHARED, "_x": SOME}},
+]
+
+
+@pytest.mark.skipif(row_form.native is None, reason="without the extension, no form is known")
+@pytest.mark.parametrize("infos", USUAL)
+def test_usual_forms_are_recognised(infos: dict[str, Any]) -> None:
+    """Several at a time: the columns are not searched again."""
+    seen, fields = BatchInfos(LANES), _fields()
+    for each in (infos, *USUAL[:2]):
+        seen.leaves(each, fields)
+    again = copy.deepcopy(infos)
+    expected = _described(again, BatchInfos(LANES))
+    seen._walk = None  # type: ignore[assignment,method-assign]
+    assert _described(again, seen) == expected
+
+
+@pytest.mark.parametrize("mask", [ALL, NONE, ~SOME])
+@pytest.mark.parametrize("infos", USUAL[2:])
+def test_other_masks_are_noticed(infos: dict[str, Any], mask: np.ndarray) -> None:
+    """Each mask in turn, and all of them."""
+    masks = [name for name in infos if name[0] == "_"]
+    others = [{**infos, name: mask} for name in masks]
+    below = {key: item for key, item in infos.items() if isinstance(item, dict)}
+    others += [{**infos, key: {**item, "_r": mask, "_x": mask}} for key, item in below.items()]
+    others.append(_of_ends(mask))
     seen = BatchInfos(LANES)
-    infos = {"x": SHARED, "_x": ALL, "y": np.zeros((LANES, 2))}
-    fields = _fields()
-    seen.leaves(infos, fields)
-    first, second = (seen.leaves(dict(infos), fields) for _ in range(2))
-    assert first[1] is second[1]
-    assert [leaf.key for leaf in first[0]] == [leaf.key for leaf in second[0]]
+    for each in [infos, *others, infos]:
+        assert _described(each, seen) == _described(each, BatchInfos(LANES))
+
+
+def test_a_mask_with_a_mask_is_a_value_too() -> None:
+    """What was true for its values in one step need not be in the next one."""
+    seen = BatchInfos(LANES)
+    for mask in (ALL, SOME):
+        infos = {"x": SHARED, "_x": mask, "__x": ALL}
+        assert _described(infos, seen) == _described(infos, BatchInfos(LANES))

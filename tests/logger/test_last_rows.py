@@ -13,6 +13,9 @@ import rlds_kit
 from rlds_kit import logger
 from rlds_kit.logger import vector_info
 from rlds_kit.storage.batch_recorder import BatchRecorder
+from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.storage.shard_set import ShardSet
+from rlds_kit.storage.shard_writer import ShardWriter
 
 
 class _Counted(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -93,6 +96,37 @@ def test_last_rows_that_are_no_columns_are_recorded_one_by_one(
     monkeypatch.setattr(_Statistics, "step", damaged)
     if damage != "final_info":  # which must be a dict with a callback too
         assert _play(tmp_path / "columns") == _play(tmp_path / "rows", info_fn=lambda info: info)
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_infos_of_last_rows_are_encoded_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: AutoresetMode
+) -> None:
+    """With all other rows, as soon as their columns are known; the same as if each block was encoded by itself."""
+    alone, write = list[int](), ShardWriter.block
+
+    def counted(self: Any, *arguments: Any) -> int:
+        alone.append(1)
+        return write(self, *arguments)
+
+    def played(directory: Path) -> list[bytes]:
+        inner = SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * 3, autoreset_mode=mode)
+        with logger.VectorLogger(_Statistics(inner), directory, policy=FlushPolicy.manual()) as envs:
+            envs.reset(seed=5)
+            for step in range(400):
+                envs.step(np.array([0, 1, step % 2]))
+                if step % 80 == 79:
+                    envs.recorder.flush()
+        return sorted(episode.content_digest for episode in rlds_kit.open(directory).episodes)
+
+    monkeypatch.setattr(ShardWriter, "block", counted)
+    together = played(tmp_path / "together")
+    few = len(alone)
+    monkeypatch.setattr(ShardSet, "_write_encoded", lambda *_: False)
+    monkeypatch.setattr(ShardSet, "_records_of", lambda *_: [])
+    assert played(tmp_path / "alone") == together
+    assert few < 6  # the first ones that have the columns
+    assert len(alone) - few > 60
 
 
 def _rows(batch: Any, infos: dict[str, Any]) -> Iterator[Any]:

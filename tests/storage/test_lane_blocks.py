@@ -82,10 +82,14 @@ def _alone(columns: list[LaneColumn], rows: LaneRows, choose: FilterChoice) -> l
 
 def _cut(columns: list[LaneColumn], rows: LaneRows) -> list[Column]:
     found = []
-    for key, values, is_acted, _ in columns:
+    for key, values, is_acted, present in columns:
         begin = rows.begin + (is_acted and rows.first_row == 0)
         first = max(rows.first_row - is_acted, 0)
-        found.append(Column(key, np.arange(first, first + rows.stop - begin), values[rows.lane, begin : rows.stop]))
+        places = np.arange(begin, rows.stop)
+        if present is not None:
+            places = places[present[places, rows.lane]]
+        if len(places):
+            found.append(Column(key, places - begin + first, values[rows.lane, places]))
     return found
 
 
@@ -178,25 +182,36 @@ def test_digests_of_blocks_that_follow_each_other() -> None:
 
 
 @pytest.mark.parametrize("are_whole", [False, True])
-def test_last_rows_may_lack_a_column(are_whole: bool) -> None:
-    """As those of episodes without a final observation; where values have gaps, the block is encoded alone."""
+@pytest.mark.parametrize("choice", [STORED, Choice(pb.SHUFFLE, FAST_LEVEL)])
+def test_rows_may_lack_a_column(choice: Choice, are_whole: bool) -> None:
+    """The first ones, the last ones, or all of a block; where values have gaps, the block is encoded alone."""
     columns = _columns(0)
     present = np.ones((ROWS, LANES), np.bool_)
-    present[38:, 0] = present[3, 1] = present[5, 2] = False
-    first, second, *_, last = _encoded(
-        [columns[0]._replace(present=present), *columns[1:]], BLOCKS, _Fixed(STORED), are_whole=are_whole
-    )
-    assert second is None  # which lacks its first row
-    assert last is not None
-    assert first is not None
-    cut = _cut(columns[:1], BLOCKS[0]._replace(stop=38)) + _cut(columns[1:], BLOCKS[0])
-    alone = _alone(columns[:1], BLOCKS[0]._replace(stop=38), _Fixed(STORED))
-    alone += _alone(columns[1:], BLOCKS[0], _Fixed(STORED))
-    assert first.record == _record(0, BLOCKS[0], alone)
-    one, other = digest.EpisodeDigest(), digest.EpisodeDigest()
-    _add(one, first)
-    other.update(cut)
-    assert one.digest(pb.EpisodeStart(), None) == other.digest(pb.EpisodeStart(), None)
+    for rows, lane in ((slice(38, None), 0), (slice(3, 6), 1), (slice(30, 32), 1), (5, 2), (slice(17, 39), 2)):
+        present[rows, lane] = False
+    for number in (0, 3):  # of the observation side, and of the action side
+        lacking = [*columns]
+        lacking[number] = columns[number]._replace(present=present)
+        found = _encoded(lacking, BLOCKS, _Fixed(choice), are_whole=are_whole)
+        for at, (rows_of_block, encoded) in enumerate(zip(BLOCKS, found, strict=True)):
+            assert (encoded is None) == (at == 3)  # the block with a gap
+            if encoded is None:
+                continue
+            assert encoded.record == _record(at, rows_of_block, _alone(lacking, rows_of_block, _Fixed(choice)))
+            one, other = digest.EpisodeDigest(), digest.EpisodeDigest()
+            _add(one, encoded)
+            other.update(_cut(lacking, rows_of_block))
+            assert one.digest(pb.EpisodeStart(), None) == other.digest(pb.EpisodeStart(), None)
+
+
+def test_an_episode_of_one_row_has_no_action() -> None:
+    """Nor columns of the action side."""
+    columns, rows = _columns(0), LaneRows(0, 5, 6, 0)
+    for are_whole in (False, True):
+        (encoded,) = _encoded(columns, [rows], _Fixed(STORED), are_whole=are_whole)
+        assert encoded is not None
+        assert encoded.record == _record(0, rows, _alone(columns, rows, _Fixed(STORED)))
+        assert len(block.decode(encoded.record, "here")[1]) == 3
 
 
 def test_filters_are_chosen_by_trials() -> None:
@@ -210,10 +225,7 @@ def test_filters_are_chosen_by_trials() -> None:
 
 
 def test_what_is_not_simple_is_left_to_others() -> None:
-    """Blocks without actions, dicts that are not empty, and filters that look at rows."""
-    columns = _columns(0)
-    (found,) = _encoded(columns, [LaneRows(0, 5, 6, 0)], _Fixed(STORED))
-    assert found is None
+    """Dicts that are not empty, and filters that look at rows."""
     full = np.full((LANES, ROWS, 4), 7, np.uint8)
     assert _encoded([_column("info", full, kind=pb.TREE)], BLOCKS, FilterChoice()) == [None] * len(BLOCKS)
     ints = np.random.default_rng(0).integers(0, 256, (LANES, ROWS, 8), np.uint8)
