@@ -7,7 +7,7 @@ import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.spec.batches import stacked
-from rlds_kit.storage.array_form import example_of, is_alike
+from rlds_kit.storage.array_form import example_of, is_alike, native
 
 MEMORY: Final = 4096
 """Maximum number of valid values in the cache."""
@@ -42,7 +42,7 @@ class ActionCheck:
         spec = self._batch
         if type(actions) is np.ndarray and isinstance(spec, specs.Array):
             if self._example is not None and is_alike(actions, self._example):
-                return _is_inside(actions, spec)
+                return _are_inside(actions, spec.lowest, spec.highest)
             if actions.dtype == spec.dtype and spec.dtype.kind in _PLAIN_KINDS and not specs.problems(spec, actions):
                 self._example = example_of(actions)
         return not (specs.problems(spec, actions) or specs.out_of_bounds(spec, actions))
@@ -66,9 +66,17 @@ class ActionCheck:
             )
 
 
-def _is_inside(values: np.ndarray, spec: specs.Array) -> bool:
-    """Whether all values are within the bounds, which a NaN never is."""
-    low, high = spec.lowest, spec.highest
+def are_inside_in_python(values: np.ndarray, low: np.ndarray | None, high: np.ndarray | None) -> bool:
+    """Whether all values are within the bounds, which a NaN never is.
+
+    >>> are_inside_in_python(np.array([0, 3]), np.array(0), np.array(2))
+    False
+    """
     return (low is None or np.count_nonzero(values >= low) == values.size) and (
         high is None or np.count_nonzero(values <= high) == values.size
     )
+
+
+def _are_inside(values: np.ndarray, low: np.ndarray | None, high: np.ndarray | None) -> bool:
+    found = None if native is None else native.are_inside(values, low, high)
+    return are_inside_in_python(values, low, high) if found is None else found

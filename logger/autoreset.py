@@ -99,15 +99,16 @@ class Autoresets:
 
     def step(self) -> None:
         """Counts the next step."""
-        self.counters.step(~self.due)
-        for index in self.due.nonzero()[0].tolist():
-            self.counters.reset(index, None)
+        lanes = self.due.nonzero()[0].tolist()
+        self.counters.step(but=lanes)
+        for lane in lanes:
+            self.counters.reset(lane, None)
 
     def ended(self, terminated: np.ndarray, truncated: np.ndarray) -> None:
         """Notes which episodes the step has ended."""
         if self._mode is AutoresetMode.NEXT_STEP:
             # When an autoreset was due, the flags of this step belong to the reset: both False.
-            self.due = np.logical_or(terminated, truncated) & ~self.due
+            self.due = (terminated | truncated) & ~self.due
 
     def forget(self) -> None:
         """Forgets which resets are due, because the result of a step is unknown."""

@@ -48,16 +48,22 @@ class _Form(NamedTuple):
 
 
 class BatchInfos:
-    """The columns of infos of so many lanes."""
+    """The columns of infos of so many lanes.
 
-    def __init__(self, lanes: int) -> None:
+    Args:
+      lanes: number of environments.
+      none: `[lanes]` bool, all False; returned where no lane must be recorded by itself.
+    """
+
+    def __init__(self, lanes: int, none: np.ndarray) -> None:
         self._lanes = lanes
-        self._all, self._none = np.ones(lanes, np.bool_), np.zeros(lanes, np.bool_)
+        self._all, self._none = np.ones(lanes, np.bool_), none
         self._empty = np.tile(np.frombuffer(EMPTY_DICT, np.uint8), (lanes, 1))  # in one piece: copied faster
         self._every = self._all.tobytes()
         self._keys: dict[tuple[Path, object], ColumnKey | None] = {}
         self._nothing = self._none.tobytes()
         self._forms: list[_Form] = []
+        self._without: list[BatchLeaf] = []  # the columns of infos without items
 
     def leaves(self, infos: Mapping[str, Any], fields: DeclaredFields) -> tuple[list[BatchLeaf], np.ndarray]:
         """The columns of infos, and `[lanes]` bool: which lanes have an info that must be recorded by itself.
@@ -65,6 +71,8 @@ class BatchInfos:
         Raises:
           TypeError: they are no dict.
         """
+        if not infos and self._without and type(infos) is dict:
+            return self._without, self._none
         vector_info.check(infos)
         again = self._again(infos)
         if again is not None:
@@ -77,7 +85,9 @@ class BatchInfos:
         for key, values, mask in found:
             if mask.any():
                 leaves.append(BatchLeaf(key, values, None if mask.all() else mask))
-        if not single.any():
+        if not infos:
+            self._without = leaves
+        elif not single.any():
             self._learn(infos, leaves)
         return leaves, single
 

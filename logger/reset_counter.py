@@ -1,9 +1,8 @@
 """Counts the resets and steps of an environment since its last seed, so that its episodes can be replayed."""
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
-
-import numpy as np
 
 from rlds_kit.base.reset_chain import ResetChain
 
@@ -57,22 +56,24 @@ class ResetCounters:
 
     >>> counters = ResetCounters(2)
     >>> counters.reset(1, 7)
-    >>> counters.step(np.array([True, True]))
+    >>> counters.step()
     >>> counters.provenance(1)["reset_chain"]["steps"]
     1
     """
 
     def __init__(self, count: int) -> None:
         self._counters = [ResetCounter() for _ in range(count)]
-        self._steps = np.zeros(count, np.int64)  # not passed on yet
+        self._steps, self._counted = 0, [0] * count  # of all; and how many each counter knows of, or did not make
 
     def reset(self, index: int, seed: object) -> None:
         """Counts a reset of one of them, with a seed or with None."""
         self._pass_on(index).reset(seed)
 
-    def step(self, which: np.ndarray) -> None:
-        """Counts a step of those that `[count]` bool selects."""
-        self._steps += which
+    def step(self, but: Iterable[int] = ()) -> None:
+        """Counts a step of all of them, but for some."""
+        self._steps += 1
+        for index in but:
+            self._counted[index] += 1
 
     def chain(self, index: int) -> ResetChain | None:
         """As `ResetCounter.chain`, of one of them."""
@@ -84,6 +85,6 @@ class ResetCounters:
 
     def _pass_on(self, index: int) -> ResetCounter:
         counter = self._counters[index]
-        counter.step(int(self._steps[index]))
-        self._steps[index] = 0
+        counter.step(self._steps - self._counted[index])
+        self._counted[index] = self._steps
         return counter

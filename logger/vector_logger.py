@@ -167,7 +167,8 @@ class VectorLogger(Recorded, Closing, _Wrapper):
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
-        taken = as_array(copy_value(actions))  # a copy: the environment may change them
+        # A copy: the environment may change them.
+        taken = actions.copy() if type(actions) is np.ndarray else as_array(copy_value(actions))
         if self._check_action.is_due and not self._check_action.are_fine(taken):
             for index in self._playing():
                 self._check_action(value_of(taken, index, self._declared.fields[ACTION]))

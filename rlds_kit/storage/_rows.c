@@ -1,5 +1,5 @@
-/* Fast versions of the functions that are called for every row; row_form.py and array_form.py beside this file have
- * the same functions in Python.
+/* Fast versions of the functions that are called for every row; row_form.py, array_form.py and batch_buffer.py beside this
+ * file, and action_check.py of the logger, have the same functions in Python.
  *
  * Shape and dtype of an array are read directly from its structure. Accessing them from Python creates objects, and
  * between two steps of a slow environment that code leaves the processor's cache: then the access takes longer than to
@@ -65,29 +65,25 @@ static int is_index(PyObject *array) {
          PyArray_TYPE((PyArrayObject *)array) == NPY_INT64 && PyArray_ISNOTSWAPPED((PyArrayObject *)array);
 }
 
-/* Copies the values of some lanes, each into the row of its own. Releases the GIL only for new memory, as put_row
- * does. */
-static PyObject *put_lanes(PyObject *self, PyObject *args) {
-  (void)self;
-  PyObject *of, *at, *which, *what;
-  if (!PyArg_UnpackTuple(args, "put_lanes", 4, 4, &of, &at, &which, &what) || !check_arrays(of, what)) return NULL;
-  PyArrayObject *rows = (PyArrayObject *)of, *values = (PyArrayObject *)what;
-  if (PyArray_NDIM(rows) < 2 || !has_form_of(rows, 1, values)) Py_RETURN_FALSE;
+/* Copies the values of some lanes, each into the row of its own; returns whether they are made like the rows. Releases the
+ * GIL only for new memory, as put_row does. */
+static int copy_lanes(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject *values) {
+  if (PyArray_NDIM(rows) < 2 || !has_form_of(rows, 1, values)) return 0;
   Py_ssize_t lanes = PyArray_DIM(rows, 1), capacity = PyArray_DIM(rows, 0), count = lanes;
-  if (!is_index(at) || PyArray_DIM((PyArrayObject *)at, 0) != lanes) Py_RETURN_FALSE;
+  if (!is_index(at) || PyArray_DIM((PyArrayObject *)at, 0) != lanes) return 0;
   if (!PyArray_CHKFLAGS(rows, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE) || !PyArray_IS_C_CONTIGUOUS(values) ||
       PyDataType_REFCHK(PyArray_DESCR(rows)) || lanes == 0)
-    Py_RETURN_FALSE;
+    return 0;
   const npy_int64 *places = PyArray_DATA((PyArrayObject *)at), *chosen = NULL;
   if (which != Py_None) {
-    if (!is_index(which)) Py_RETURN_FALSE;
+    if (!is_index(which)) return 0;
     chosen = PyArray_DATA((PyArrayObject *)which);
     count = PyArray_DIM((PyArrayObject *)which, 0);
   }
   int together = !chosen;  /* all in one row: one copy */
   for (Py_ssize_t i = 0; i < count; ++i) {
     npy_int64 lane = chosen ? chosen[i] : i;
-    if (lane < 0 || lane >= lanes || places[lane] < 0 || places[lane] >= capacity) Py_RETURN_FALSE;
+    if (lane < 0 || lane >= lanes || places[lane] < 0 || places[lane] >= capacity) return 0;
     together = together && places[lane] == places[0];
   }
   Py_ssize_t row = PyArray_NBYTES(values);
@@ -96,16 +92,138 @@ static PyObject *put_lanes(PyObject *self, PyObject *args) {
   if (together) {
     uint8_t *first = PyArray_DATA(rows), *at_row = first + places[0] * row;
     clear_new_memory(first, at_row, row, first + capacity * row);
-    if (!has_form_of(rows, 1, values) || !PyArray_IS_C_CONTIGUOUS(values)) Py_RETURN_FALSE; /* resized meanwhile */
+    if (!has_form_of(rows, 1, values) || !PyArray_IS_C_CONTIGUOUS(values)) return 0; /* resized meanwhile */
     memmove(at_row, PyArray_DATA(values), (size_t)row);
-    Py_RETURN_TRUE;
+    return 1;
   }
   const char *from = PyArray_BYTES(values);
   for (Py_ssize_t i = 0; i < count; ++i) {
     size_t lane = (size_t)(chosen ? chosen[i] : i);
     memmove(to + ((size_t)places[lane] * (size_t)lanes + lane) * size, from + lane * size, size);
   }
-  Py_RETURN_TRUE;
+  return 1;
+}
+
+static PyObject *put_lanes(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *of, *at, *which, *what;
+  if (!PyArg_UnpackTuple(args, "put_lanes", 4, 4, &of, &at, &which, &what) || !check_arrays(of, what)) return NULL;
+  return PyBool_FromLong(copy_lanes((PyArrayObject *)of, at, which, (PyArrayObject *)what));
+}
+
+static int put_array(PyObject *rows, PyObject *at, PyObject *which, PyObject *values) {
+  return PyArray_Check(rows) && PyArray_Check(values) && copy_lanes((PyArrayObject *)rows, at, which, (PyArrayObject *)values);
+}
+
+/* Copies one column of a step. Returns its bytes of a lane; -1 if the column is not known or made otherwise; -2 after an
+ * error. Counts the columns of which every row has a value. */
+static Py_ssize_t put_leaf(PyObject *columns, PyObject *leaf, PyObject *at, PyObject *which, PyObject *every,
+                           Py_ssize_t *always) {
+  if (!PyTuple_Check(leaf) || PyTuple_Size(leaf) != 3) {
+    PyErr_SetString(PyExc_TypeError, "expected a key, values and a mask for each column");
+    return -2;
+  }
+  PyObject *values = PyTuple_GetItem(leaf, 1), *mask = PyTuple_GetItem(leaf, 2);
+  PyObject *column = PyDict_GetItemWithError(columns, PyTuple_GetItem(leaf, 0)), *array = NULL, *present = NULL;
+  if (!column) return PyErr_Occurred() ? -2 : -1;
+  Py_ssize_t found = -2;
+  Py_INCREF(column); /* another thread may run while memory is cleared */
+  if ((array = PyObject_GetAttrString(column, "array")) && (present = PyObject_GetAttrString(column, "present"))) {
+    int is_copied = put_array(array, at, which, values);
+    if (is_copied && present != Py_None)
+      is_copied = put_array(present, at, which, mask == Py_None ? every : mask);
+    else if (is_copied && (is_copied = mask == Py_None))
+      ++*always;
+    found = is_copied ? PyArray_NBYTES((PyArrayObject *)values) / PyArray_DIM((PyArrayObject *)values, 0) : -1;
+  }
+  Py_XDECREF(array);
+  Py_XDECREF(present);
+  Py_DECREF(column);
+  return found;
+}
+
+/* How many columns have a value in every row; -1 after an error. */
+static Py_ssize_t count_always(PyObject *columns) {
+  PyObject *key, *column;
+  Py_ssize_t place = 0, count = 0;
+  while (PyDict_Next(columns, &place, &key, &column)) {
+    PyObject *present = PyObject_GetAttrString(column, "present");
+    if (!present) return -1;
+    count += present == Py_None;
+    Py_DECREF(present);
+  }
+  return count;
+}
+
+/* put_leaves(columns, leaves, lanes, places, every): see batch_buffer.put_leaves_in_python. */
+static PyObject *put_leaves(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *columns, *leaves, *which, *at, *every;
+  if (!PyArg_UnpackTuple(args, "put_leaves", 5, 5, &columns, &leaves, &which, &at, &every)) return NULL;
+  Py_ssize_t count = PySequence_Size(leaves), always = 0, bytes = 0, all;
+  if (count < 0) return NULL;
+  if (!PyDict_Check(columns)) {
+    PyErr_SetString(PyExc_TypeError, "expected a dict of columns");
+    return NULL;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject *leaf = PySequence_GetItem(leaves, i);
+    Py_ssize_t found = leaf ? put_leaf(columns, leaf, at, which, every, &always) : -2;
+    Py_XDECREF(leaf);
+    if (found < -1) return NULL;
+    if (found < 0) return PyLong_FromLong(-1);
+    bytes += found;
+  }
+  if (count == PyDict_Size(columns)) return PyLong_FromSsize_t(bytes);
+  if ((all = count_always(columns)) < 0) return NULL;
+  return PyLong_FromSsize_t(all == always ? bytes : -1);
+}
+
+/* Whether each of `count` values is within the bounds, which a NaN never is; those of values are repeated. */
+#define INSIDE(TYPE)                                                                                            \
+  {                                                                                                             \
+    const TYPE *all = values, *least = low, *most = high;                                                       \
+    int inside = 1;                                                                                             \
+    for (Py_ssize_t i = 0, at = 0; i < count; ++i, at = at + 1 == period ? 0 : at + 1)                          \
+      inside &= (!least || all[i] >= least[at]) & (!most || all[i] <= most[at]);                                \
+    return inside;                                                                                              \
+  }
+
+static int inside_of_type(int type, const void *values, Py_ssize_t count, const void *low, const void *high,
+                          Py_ssize_t period) {
+  switch (type) {
+    case NPY_INT64: INSIDE(npy_int64)
+    case NPY_FLOAT32: INSIDE(npy_float32)
+    default: INSIDE(npy_float64)
+  }
+}
+
+/* Whether an array is in one piece, of the type, and, if it has bounds of the last dimensions, of their size. */
+static int is_plain(PyArrayObject *array, int type) {
+  return PyArray_TYPE(array) == type && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISNOTSWAPPED(array) && PyArray_ISALIGNED(array);
+}
+
+/* are_inside(values, low, high): see action_check.are_inside_in_python. None: that must be used. */
+static PyObject *are_inside(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *given[3];
+  if (!PyArg_UnpackTuple(args, "are_inside", 3, 3, &given[0], &given[1], &given[2]) || !check_arrays(given[0], given[0])) return NULL;
+  PyArrayObject *values = (PyArrayObject *)given[0];
+  int type = PyArray_TYPE(values), rank = PyArray_NDIM(values);
+  if ((type != NPY_INT64 && type != NPY_FLOAT32 && type != NPY_FLOAT64) || !is_plain(values, type)) Py_RETURN_NONE;
+  const void *bounds[2] = {NULL, NULL};
+  Py_ssize_t period = 0;
+  for (int i = 0; i < 2; ++i) {
+    if (given[i + 1] == Py_None) continue;
+    if (!PyArray_Check(given[i + 1])) Py_RETURN_NONE;
+    PyArrayObject *bound = (PyArrayObject *)given[i + 1];
+    int first = rank - PyArray_NDIM(bound);
+    if (!is_plain(bound, type) || first < 0 || (period && period != PyArray_SIZE(bound))) Py_RETURN_NONE;
+    for (int j = 0; j < PyArray_NDIM(bound); ++j)
+      if (PyArray_DIM(bound, j) != PyArray_DIM(values, j + first)) Py_RETURN_NONE;
+    bounds[i] = PyArray_DATA(bound), period = PyArray_SIZE(bound);
+  }
+  return PyBool_FromLong(inside_of_type(type, PyArray_DATA(values), PyArray_SIZE(values), bounds[0], bounds[1], period));
 }
 
 #define TILE_BYTES 4096 /* of a row, so that the lines and pages of all lanes of a tile stay in the caches */
@@ -220,9 +338,11 @@ static int prepare(PyObject *module) {
 }
 
 static PyMethodDef methods[] = {
+    {"are_inside", are_inside, METH_VARARGS, "Return whether all values are within bounds; None if that is left to NumPy."},
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},
     {"put_lanes", put_lanes, METH_VARARGS, "Copy values of lanes into rows; return False if they are not made like these."},
+    {"put_leaves", put_leaves, METH_VARARGS, "Copy a row; return its bytes of a lane, or -1 if it has other columns."},
     {"turn", turn, METH_VARARGS, "Copy rows of lanes so that those of each lane are in one piece."},
     {"values", values, METH_VARARGS, "Return all values of a row, given its form; None if it is made otherwise."},
     {NULL, NULL, 0, NULL},

@@ -4,14 +4,14 @@ A row is copied for all lanes at once. Each lane is a stream of rows, of one epi
 separates them when it makes blocks.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
-from rlds_kit.storage.array_form import put_lanes, turn
+from rlds_kit.storage.array_form import native, put_lanes, turn
 from rlds_kit.storage.array_pool import ArrayPool
-from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
+from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, row_bytes
 from rlds_kit.storage.buffer import stored
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.lane_blocks import LaneColumn, is_light
@@ -45,10 +45,9 @@ class BatchBuffer:
         self._observed, self._acted = (_Side(lanes, capacity, pool) for _ in range(2))
         self._pool, self._turned = pool, turned
 
-    def put(self, leaves: BatchLeaves, lanes: np.ndarray | None, places: Places) -> None:
-        """Copies a row of some lanes; of all if `lanes` is None."""
-        self._observed.put(leaves.observed, lanes, places)
-        self._acted.put(leaves.acted, lanes, places)
+    def put(self, leaves: BatchLeaves, lanes: np.ndarray | None, places: Places) -> int:
+        """Copies a row of some lanes, of all if `lanes` is None; returns its bytes of one lane."""
+        return self._observed.put(leaves.observed, lanes, places) + self._acted.put(leaves.acted, lanes, places)
 
     def put_row(self, lane: int, observed: Leaves, acted: Leaves, places: Places) -> int:
         """Copies a row of one lane; returns its bytes.
@@ -127,6 +126,46 @@ class _Values:
         return self.by_lane[lane, begin:stop]
 
 
+def put_leaves_in_python(
+    columns: dict[ColumnKey, _Values],
+    leaves: Sequence[BatchLeaf],
+    lanes: np.ndarray | None,
+    places: Places,
+    every: np.ndarray,
+) -> int:
+    """Copies a row of some lanes into columns that have the form of its values, and of its flags of presence.
+
+    Args:
+      columns: the known ones.
+      leaves: of the row.
+      lanes: that have it; None: all.
+      places: where it is copied to.
+      every: the flags of a value that all lanes have.
+
+    Returns:
+      Bytes of one lane; -1: the row needs another column, form of a column, or flags of presence.
+    """
+    always = nbytes = 0
+    for key, values, mask in leaves:
+        column = columns.get(key)
+        if column is None or not put_lanes(column.array, places, lanes, values):
+            return -1
+        if column.present is None:
+            if mask is not None:
+                return -1
+            always += 1
+        elif not put_lanes(column.present, places, lanes, every if mask is None else mask):
+            return -1
+        nbytes += values.nbytes // len(values)
+    has_all = len(leaves) == len(columns)
+    return nbytes if has_all or always == sum(column.present is None for column in columns.values()) else -1
+
+
+put_leaves: Final[
+    Callable[[dict[ColumnKey, _Values], Sequence[BatchLeaf], np.ndarray | None, Places, np.ndarray], int]
+] = getattr(native, "put_leaves", put_leaves_in_python)
+
+
 class _Side:
     """The observation side or the action side of rows."""
 
@@ -137,10 +176,13 @@ class _Side:
         self._all, self._every = np.arange(lanes), np.ones(lanes, np.bool_)
         self._capacity, self._pool = capacity, pool
 
-    def put(self, leaves: Sequence[BatchLeaf], lanes: np.ndarray | None, places: Places) -> None:
-        """Copies a row of some lanes."""
-        if self._put_again(leaves, lanes, places):
-            return
+    def put(self, leaves: Sequence[BatchLeaf], lanes: np.ndarray | None, places: Places) -> int:
+        """Copies a row of some lanes; returns its bytes of one lane."""
+        nbytes = put_leaves(self.values, leaves, lanes, places, self._every)
+        return nbytes if nbytes >= 0 else self._put_other(leaves, lanes, places)
+
+    def _put_other(self, leaves: Sequence[BatchLeaf], lanes: np.ndarray | None, places: Places) -> int:
+        """Copies a row whose columns may be new, have other shapes, or lack values in some lanes."""
         for leaf in leaves:
             values = self._values(leaf.key, leaf.values, places)
             if leaf.values.shape[1:] != values.array.shape[2:]:
@@ -153,22 +195,7 @@ class _Side:
                 self._copy(self._every if leaf.mask is None else leaf.mask, values.present, lanes, places)
         if len(leaves) < len(self.values):
             self._omit({leaf.key for leaf in leaves}, places)
-
-    def _put_again(self, leaves: Sequence[BatchLeaf], lanes: np.ndarray | None, places: Places) -> bool:
-        """Copies a row that needs no new columns, shapes or flags of presence; whether it did."""
-        always = 0
-        for key, values, mask in leaves:
-            column = self.values.get(key)
-            if column is None or not put_lanes(column.array, places, lanes, values):
-                return False
-            if column.present is None:
-                if mask is not None:
-                    return False
-                always += 1
-            elif not put_lanes(column.present, places, lanes, self._every if mask is None else mask):
-                return False
-        has_all = len(leaves) == len(self.values)
-        return has_all or always == sum(column.present is None for column in self.values.values())
+        return row_bytes(leaves)
 
     def put_row(self, lane: int, leaves: Leaves, places: Places) -> int:
         """Copies a row of one lane; returns its bytes."""

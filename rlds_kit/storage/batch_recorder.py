@@ -12,7 +12,7 @@ from rlds_kit.base.errors import RecordingError
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.batch_buffer import BatchBuffer
-from rlds_kit.storage.batch_leaves import BatchLeaves
+from rlds_kit.storage.batch_leaves import BatchLeaves, row_bytes
 from rlds_kit.storage.batch_state import BatchState
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.episode_messages import end_message
@@ -92,13 +92,11 @@ class BatchRecorder:
             rows[lanes] = 1
         if not count:
             return
-        row_bytes = leaves.row_bytes
-        nbytes = row_bytes * count
         with self._intake.lock:
             while True:
-                state, buffer = self._room(row_bytes)
-                buffer.put(leaves, lanes, state.places)
-                if self._commit(state, buffer, rows, count, nbytes):
+                state, buffer = self._room(leaves)
+                nbytes = buffer.put(leaves, lanes, state.places)
+                if self._commit(state, buffer, rows, count, nbytes * count):
                     return
 
     def append_row(self, lane: int, observed: Leaves, acted: Leaves) -> None:
@@ -110,10 +108,9 @@ class BatchRecorder:
         """
         rows = np.zeros(self._lanes, np.int64)
         rows[lane] = 1
-        row_bytes = sum(getattr(item, "nbytes", 16) for item in (*observed.items, *acted.items))
         with self._intake.lock:
             while True:
-                state, buffer = self._room(row_bytes)
+                state, buffer = self._room((observed, acted))
                 nbytes = buffer.put_row(lane, observed, acted, state.places)
                 if self._commit(state, buffer, rows, 1, nbytes):
                     return
@@ -162,8 +159,8 @@ class BatchRecorder:
             rows = min(rows, max(BLOCK_ROWS, BUFFER_BYTES // all_bytes))
         return max(1, rows)
 
-    def _room(self, row_bytes: int) -> tuple[BatchState, BatchBuffer]:
-        """The state, and its buffer with room for a row of each lane."""
+    def _room(self, row: BatchLeaves | tuple[Leaves, Leaves]) -> tuple[BatchState, BatchBuffer]:
+        """The state, and its buffer with room for a row, like this one, of each lane."""
         while True:
             self._intake.check()
             state = self._state
@@ -171,7 +168,7 @@ class BatchRecorder:
             if state.leaving is not None or (buffer is not None and _is_full(buffer, state)):
                 self.cut()
             elif buffer is None:
-                self._row_bytes = max(self._row_bytes, row_bytes)
+                self._row_bytes = max(self._row_bytes, _bytes_of(row))
                 buffer = BatchBuffer(self._lanes, self._capacity, self._pool, self._turned)
                 self._swap(state, state._replace(buffer=buffer))
             else:
@@ -205,6 +202,13 @@ class BatchRecorder:
         # No signal handler can run between the condition and the assignment, which are one statement without calls.
         self._state, is_done = (after, True) if self._state is before else (self._state, False)
         return is_done
+
+
+def _bytes_of(row: BatchLeaves | tuple[Leaves, Leaves]) -> int:
+    """Bytes of a row of one lane, about."""
+    if isinstance(row, BatchLeaves):
+        return row_bytes(row.observed) + row_bytes(row.acted)
+    return sum(getattr(item, "nbytes", 16) for leaves in row for item in leaves.items)
 
 
 @functools.cache

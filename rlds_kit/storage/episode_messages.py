@@ -26,22 +26,22 @@ def new_id() -> bytes:
     (4, True)
     """
     try:
-        found = bytearray(_random.pop())
+        return _ids.pop()
     except IndexError:
-        drawn = os.urandom(_DRAWN * ID_BYTES)
-        _random.extend([drawn[at : at + ID_BYTES] for at in range(0, len(drawn), ID_BYTES)])
+        drawn = bytearray(os.urandom(_DRAWN * ID_BYTES))
+        for at in range(0, len(drawn), ID_BYTES):
+            drawn[at + 6] = drawn[at + 6] & 0x0F | 0x40
+            drawn[at + 8] = drawn[at + 8] & 0x3F | 0x80
+            _ids.append(bytes(drawn[at : at + ID_BYTES]))
         return new_id()
-    found[6] = found[6] & 0x0F | 0x40
-    found[8] = found[8] & 0x3F | 0x80
-    return bytes(found)
 
 
 # `os.urandom` gives up the interpreter's lock, and a thread that compresses may not return it for milliseconds. So it
 # is not called for each episode. A forked process must draw its own.
 _DRAWN: Final = 256
-_random: Final[list[bytes]] = []
+_ids: Final[list[bytes]] = []
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_random.clear)
+    os.register_at_fork(after_in_child=_ids.clear)
 
 
 def start_message(

@@ -20,7 +20,7 @@ def test_starts_are_as_encoded_whole() -> None:
         if turn > 50:  # before, no lane has a seed
             seed = {"a": turn} if rng.random() < 0.1 else None
             resets.reset(lane, seed)
-        resets.step(rng.random(LANES) < 0.7)
+        resets.step(but=np.flatnonzero(rng.random(LANES) > 0.7).tolist())
         found = starts.start(lane)
         whole = start_message(provenance=start_provenance(resets, lane, autoreset=True))
         ids.add(found.episode_id)

@@ -68,9 +68,9 @@ def _items(draw: st.DrawFn) -> list[tuple[str, Any]]:
 @given(st.lists(_infos(), min_size=2, max_size=2), st.lists(st.integers(0, 1), min_size=2, max_size=6))
 def test_what_was_seen_before_does_not_matter(pool: list[dict[str, Any]], order: list[int]) -> None:
     """Each info has the columns that it has when nothing was seen."""
-    seen = BatchInfos(LANES)
+    seen = BatchInfos(LANES, NONE)
     for number in order:
-        assert _described(pool[number], seen) == _described(pool[number], BatchInfos(LANES))
+        assert _described(pool[number], seen) == _described(pool[number], BatchInfos(LANES, NONE))
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_what_was_seen_before_does_not_matter(pool: list[dict[str, Any]], order:
 def test_another_form_is_noticed(other: dict[str, Any]) -> None:
     """In both orders, and again afterwards."""
     usual = {"x": np.arange(3.0) + 1, "_x": ALL}
-    seen = BatchInfos(LANES)
+    seen = BatchInfos(LANES, NONE)
     for infos in (usual, usual, other, other, usual, usual, other):
-        assert _described(infos, seen) == _described(infos, BatchInfos(LANES))
+        assert _described(infos, seen) == _described(infos, BatchInfos(LANES, NONE))
 
 
 def _of_ends(mask: np.ndarray) -> dict[str, Any]:
@@ -111,11 +111,11 @@ USUAL: list[dict[str, Any]] = [
 @pytest.mark.parametrize("infos", USUAL)
 def test_usual_forms_are_recognised(infos: dict[str, Any]) -> None:
     """Several at a time: the columns are not searched again."""
-    seen, fields = BatchInfos(LANES), _fields()
+    seen, fields = BatchInfos(LANES, NONE), _fields()
     for each in (infos, *USUAL[:2]):
         seen.leaves(each, fields)
     again = copy.deepcopy(infos)
-    expected = _described(again, BatchInfos(LANES))
+    expected = _described(again, BatchInfos(LANES, NONE))
     seen._walk = None  # type: ignore[assignment,method-assign]
     assert _described(again, seen) == expected
 
@@ -129,14 +129,14 @@ def test_other_masks_are_noticed(infos: dict[str, Any], mask: np.ndarray) -> Non
     below = {key: item for key, item in infos.items() if isinstance(item, dict)}
     others += [{**infos, key: {**item, "_r": mask, "_x": mask}} for key, item in below.items()]
     others.append(_of_ends(mask))
-    seen = BatchInfos(LANES)
+    seen = BatchInfos(LANES, NONE)
     for each in [infos, *others, infos]:
-        assert _described(each, seen) == _described(each, BatchInfos(LANES))
+        assert _described(each, seen) == _described(each, BatchInfos(LANES, NONE))
 
 
 def test_a_mask_with_a_mask_is_a_value_too() -> None:
     """What was true for its values in one step need not be in the next one."""
-    seen = BatchInfos(LANES)
+    seen = BatchInfos(LANES, NONE)
     for mask in (ALL, SOME):
         infos = {"x": SHARED, "_x": mask, "__x": ALL}
-        assert _described(infos, seen) == _described(infos, BatchInfos(LANES))
+        assert _described(infos, seen) == _described(infos, BatchInfos(LANES, NONE))

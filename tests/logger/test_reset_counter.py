@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +32,7 @@ def test_each_has_its_own_counts(deeds: list[tuple[str, Any, Any]]) -> None:
                 together.reset(what, seed)
                 single[what].reset(seed)
             case "step":
-                together.step(np.array(what))
+                together.step(but=[lane for lane, is_stepped in enumerate(what) if not is_stepped])
                 for counter, steps in zip(single, what, strict=True):
                     if steps:
                         counter.step()
