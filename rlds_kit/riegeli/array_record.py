@@ -9,7 +9,7 @@ https://github.com/google/array_record/blob/main/cpp/layout.proto, on top of "Si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import BinaryIO, NamedTuple, TypeVar
@@ -57,7 +57,7 @@ class Footer:
     chunks: tuple[ChunkEntry, ...]
 
 
-def write_footer(writer: RecordWriter, chunks: Sequence[tuple[int, int, int]], options: str) -> None:
+def write_footer(writer: RecordWriter, chunks: Iterable[tuple[int, int, int]], options: str) -> None:
     """Write the index of `chunks` and the postscript; nothing may be written after it.
 
     `chunks` are `(chunk_offset, decoded_data_size, num_records)` in file order. Readers compute record i to
@@ -67,14 +67,13 @@ def write_footer(writer: RecordWriter, chunks: Sequence[tuple[int, int, int]], o
     Raises:
         ValueError: a chunk before the last has another number of records than the first, or the last more.
     """
-    _check_groups([chunk[2] for chunk in chunks])
-    num_records = sum(chunk[2] for chunk in chunks)
+    footers, counts = list[bytes](), list[int]()
     encode = varint.encode
-    footers = [  # as with `_fields`, which takes much longer where there are many chunks
-        b"".join((b"\x08", encode(offset), b"\x10", encode(size), b"\x18", encode(count)))
-        for offset, size, count in chunks
-    ]
-    offset = writer.write_chunk([_encode_metadata(len(chunks), num_records, options), *footers])
+    for offset, size, count in chunks:  # as with `_fields`, which takes much longer where there are many chunks
+        footers.append(b"".join((b"\x08", encode(offset), b"\x10", encode(size), b"\x18", encode(count))))
+        counts.append(count)
+    _check_groups(counts)
+    offset = writer.write_chunk([_encode_metadata(len(counts), sum(counts), options), *footers])
     writer.pad(BLOCK_SIZE)
     writer.write_chunk([_fields((1, offset), (2, MAGIC))] * POSTSCRIPT_COPIES, UNCOMPRESSED)
     writer.pad(BLOCK_SIZE)

@@ -14,7 +14,7 @@ from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.jobs import Block, End, Job, Jobs, Start, Whole
-from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlock, LaneColumn, LaneRows
+from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlocks, LaneColumn, LaneRows
 
 
 class OpenEpisode(NamedTuple):  # made in a quarter of the time of a frozen dataclass, for each episode
@@ -165,7 +165,7 @@ class _Whole:
     def __init__(self, buffer: BatchBuffer, places: np.ndarray, nbytes: int) -> None:
         self.buffer, self.parts = buffer, 0
         self._rows, self._most, self._nbytes = int(places.sum()), int(places.max()), nbytes
-        self._blocks: list[LaneBlock] = []
+        self._blocks = LaneBlocks()
         self._columns: list[LaneColumn] | None = None
         self._forms: list[Form] = []
         self._encoded: EncodedLanes | None = None
@@ -177,13 +177,12 @@ class _Whole:
         self._nbytes -= nbytes
         self.parts += 1
         rows = LaneRows(lane, places.start, places.stop, episode.rows)
-        self._blocks.append(LaneBlock(episode.start.episode_id, rows, is_whole))
-        return _Part(self, len(self._blocks) - 1, nbytes)
+        return _Part(self, self._blocks.add(episode.start.episode_id, rows, is_whole=is_whole), nbytes)
 
     def columns(self, number: int) -> list[Column]:
         """The columns of a part. Like the other methods from here on, it is called by the writer thread."""
         self.lane_columns()
-        lane, begin, stop, first_row = self._blocks[number].rows
+        lane, begin, stop, first_row = self._blocks.rows_of(number)
         return self.buffer.columns(lane, range(begin, stop), first_row)
 
     def lane_columns(self) -> list[LaneColumn]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
@@ -35,15 +35,13 @@ class BufferedRows(Protocol):
         """Frees the memory; columns that `seal` returned must not be used any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):  # made in a quarter of the time of a frozen dataclass
     """An episode begins."""
 
     start: pb.EpisodeStart
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """The next rows of an episode.
 
     Attributes:
@@ -59,8 +57,7 @@ class Block:
     is_whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(NamedTuple):
     """An episode all of whose rows are in one buffer, beside those of other episodes.
 
     Attributes:
@@ -76,8 +73,7 @@ class Whole:
     end: pb.EpisodeEnd
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """An episode ends; the writer thread computes its digest."""
 
     end: pb.EpisodeEnd

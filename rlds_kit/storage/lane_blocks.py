@@ -8,6 +8,7 @@ planes has a block of zstd of its own if it is encoded alone, and not if it is e
 """
 
 import itertools
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -56,12 +57,33 @@ class LaneRows(NamedTuple):
     first_row: int
 
 
-class LaneBlock(NamedTuple):
-    """A block of an episode; `is_whole`: it has all rows of the episode."""
+class LaneBlocks:
+    """Blocks that are encoded together. In lists, because Python's garbage collector would look at each object.
 
-    episode_id: bytes
-    rows: LaneRows
-    is_whole: bool
+    Attributes:
+      ids: of the episode of each.
+      are_whole: whether a block has all rows of its episode.
+    """
+
+    def __init__(self) -> None:
+        self.ids, self.are_whole = list[bytes](), list[bool]()
+        self._rows = array("q")
+
+    def add(self, episode_id: bytes, rows: LaneRows, *, is_whole: bool) -> int:
+        """Adds a block; returns its number."""
+        self.ids.append(episode_id)
+        self.are_whole.append(is_whole)
+        self._rows.extend(rows)
+        return len(self.ids) - 1
+
+    def rows(self) -> np.ndarray:
+        """`[blocks, 4]` int64, the `LaneRows` of each."""
+        return np.array(self._rows, np.int64).reshape(-1, len(LaneRows._fields))
+
+    def rows_of(self, number: int) -> LaneRows:
+        """The rows of a block."""
+        size = len(LaneRows._fields)
+        return LaneRows(*self._rows[number * size : (number + 1) * size])
 
 
 class EncodedBlock(NamedTuple):
@@ -116,13 +138,13 @@ class EncodedLanes:
 
     Args:
       columns: that blocks have, for which `is_light` is true.
-      blocks: their rows.
+      blocks: their rows; no more are added.
       choose: chooses the filters, and remembers earlier choices.
     """
 
-    def __init__(self, columns: Sequence[LaneColumn], blocks: Sequence[LaneBlock], choose: FilterChoice) -> None:
+    def __init__(self, columns: Sequence[LaneColumn], blocks: LaneBlocks, choose: FilterChoice) -> None:
         self._blocks = blocks
-        places = np.array([each.rows for each in blocks], np.int64).reshape(-1, len(LaneRows._fields))
+        places = blocks.rows()
         self._columns = [_packed(column, places, choose) for column in columns]
         self._is_encoded = np.logical_and.reduce([each.is_encoded for each in self._columns])
         sizes = np.add.reduce([each.table[:, SIZE] for each in self._columns])
@@ -147,9 +169,9 @@ class EncodedLanes:
     def _hashes_of_whole(self) -> list[bytes]:
         """What the digest of each block needs that is a whole episode; nothing of others."""
         counts = np.stack([each.table[:, COUNT] for each in self._columns], axis=1)
-        is_whole = np.array([each.is_whole for each in self._blocks]) & self._is_encoded
+        is_whole = np.array(self._blocks.are_whole, np.bool_) & self._is_encoded
         is_whole &= (counts <= CACHED_ROWS).all(axis=1)
-        found = [b""] * len(self._blocks)
+        found = [b""] * len(self._blocks.ids)
         for has_rows in np.unique(counts[is_whole] > 0, axis=0):  # nearly all blocks have the same columns
             chosen = np.flatnonzero(is_whole & ((counts > 0) == has_rows).all(axis=1))
             columns = [_hashed(each, chosen) for each in itertools.compress(self._columns, has_rows)]
@@ -161,7 +183,7 @@ class EncodedLanes:
         """Makes the records of a group of blocks."""
         begin, stop = np.searchsorted(self._groups, (group, group + 1)).tolist()
         numbers = begin + np.flatnonzero(self._is_encoded[begin:stop])
-        ids = b"".join([self._blocks[number].episode_id for number in numbers.tolist()])
+        ids = b"".join([self._blocks.ids[number] for number in numbers.tolist()])
         columns = [
             (before_rows(each.key), after_rows(each.key, each.shape), each.data, each.frames, each.table[numbers])
             for each in self._columns

@@ -1,6 +1,7 @@
 """Writes one shard: records in order, and on close the index and the footer of ArrayRecord."""
 
 import contextlib
+import itertools
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -208,7 +209,8 @@ class ShardWriter:
         position = self._file.position
         sink = _Collected()
         with RecordWriter(sink, "uncompressed", position=position) as writer:
-            chunks = [(position, size, 1) for position, size in zip(self._chunks, self._sizes, strict=True)]
+            # No list of tuples: Python's garbage collector would look at all objects of the process for it.
+            chunks = zip(self._chunks, self._sizes, itertools.repeat(1), strict=False)
             array_record.write_footer(writer, chunks, "group_size:1,uncompressed")
         self._file.append(b"".join(sink.pieces))
 

@@ -18,7 +18,7 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.filter_choice import STORED, Choice, FilterChoice
-from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, LaneBlock, LaneColumn, LaneRows
+from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, LaneBlocks, LaneColumn, LaneRows
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Leaves
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
@@ -96,9 +96,16 @@ def _cut(columns: list[LaneColumn], rows: LaneRows) -> list[Column]:
 def _encoded(
     columns: list[LaneColumn], rows: list[LaneRows], choose: FilterChoice, *, are_whole: bool = False
 ) -> list[EncodedBlock | None]:
-    blocks = [LaneBlock(_id(n), each, are_whole and not each.first_row) for n, each in enumerate(rows)]
-    lanes = EncodedLanes(columns, blocks, choose)
-    return [lanes.take(number) for number in range(len(blocks))]
+    lanes = EncodedLanes(columns, _blocks(rows, are_whole=are_whole), choose)
+    return [lanes.take(number) for number in range(len(rows))]
+
+
+def _blocks(rows: list[LaneRows], *, are_whole: bool) -> LaneBlocks:
+    blocks = LaneBlocks()
+    for number, each in enumerate(rows):
+        assert blocks.add(_id(number), each, is_whole=are_whole and not each.first_row) == number
+        assert blocks.rows_of(number) == each
+    return blocks
 
 
 def _id(number: int) -> bytes:
@@ -148,7 +155,7 @@ def test_records_are_made_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
     all_at_once = _encoded(columns, rows, _Fixed(STORED), are_whole=True)
     monkeypatch.setattr(lane_blocks, "_RECORDS_BYTES", 700)
     assert _encoded(columns, rows, _Fixed(STORED), are_whole=True) == all_at_once
-    lanes = EncodedLanes(columns, [LaneBlock(_id(n), each, True) for n, each in enumerate(rows)], _Fixed(STORED))
+    lanes = EncodedLanes(columns, _blocks(rows, are_whole=True), _Fixed(STORED))
     assert [lanes.take(number) for number in (3, 4, 50)] == [all_at_once[number] for number in (3, 4, 50)]
 
 
