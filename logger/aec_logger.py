@@ -80,7 +80,7 @@ class AECLogger(Recorded, Closing, BaseWrapper[Any, Any, Any]):
         self.env.reset(seed=passed, options=options)
         self._agents.follow(seed)
         observed, time_step = self._turn(is_first=True, flags=_NO_FLAGS)
-        provenance = self._agents.resets.provenance()
+        provenance = self._agents.resets.provenance(0)
         self._log.start(observed, time_step, seed=passed, options=given, provenance=provenance)
 
     def step(self, action: Any) -> None:

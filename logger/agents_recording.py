@@ -25,7 +25,7 @@ from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
 from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
 from rlds_kit.logger.recording import Recording
-from rlds_kit.logger.reset_counter import ResetCounter
+from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.spec.from_gymnasium import from_gymnasium
@@ -142,12 +142,12 @@ class AgentsRecording:
         self.check_action = ActionCheck(declared.fields[ACTION]) if declared is not None else None
         self._env, self._record_info, self._record_state = env, record_info, record_state
         self._seeds = SeedSource() if draw_seeds else None
-        self.resets = ResetCounter()
+        self.resets = ResetCounters(1)
 
     def seed(self, given: int | None) -> int | None:
         """The seed of the next reset: the caller's, or a drawn one."""
         passed = self._seeds.draw() if given is None and self._seeds is not None else given
-        self.resets.reset(passed)
+        self.resets.reset(0, passed)
         return passed
 
     def follow(self, given: int | None) -> None:

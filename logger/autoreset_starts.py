@@ -33,16 +33,15 @@ class AutoresetStarts:
         Raises:
           UnsupportedTypeError: the seed of the environment cannot be recorded.
         """
-        chain = self._resets.chain(lane)
-        key = None if chain is None else chain.key
+        seeded, resets, steps = self._resets.position(lane) or (None, 0, 0)
         known = self._known.get(lane)
-        if known is None or known.key != key:
+        if known is None or known.seeded != seeded:
             first = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
-            known = self._known[lane] = _Known(key, first, *_numbers(first))
+            known = self._known[lane] = _Known(seeded, first, *_numbers(first))
         made = known.start
         made.episode_id, made.started_unix_ns = new_id(), time.time_ns()
-        if chain is not None:
-            known.resets.integer, known.steps.integer = chain.resets, chain.steps
+        if seeded is not None:
+            known.resets.integer, known.steps.integer = resets, steps
         start = pb.EpisodeStart()
         start.CopyFrom(made)
         return start
@@ -52,13 +51,13 @@ class _Known(NamedTuple):
     """An encoded start of a chain.
 
     Attributes:
-      key: of the chain; None: there was no seed yet.
+      seeded: which reset of the environment had its seed; None: there was none yet.
       start: of its latest episode; others get copies.
       resets: the number of resets in it; undefined without a chain.
       steps: likewise.
     """
 
-    key: tuple[str, int] | None
+    seeded: int | None
     start: pb.EpisodeStart
     resets: pb.Value
     steps: pb.Value

@@ -15,7 +15,7 @@ from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
 from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
 from rlds_kit.logger.recording import Recorded, Recording, close_both
-from rlds_kit.logger.reset_counter import ResetCounter
+from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.logger.time_step import GymnasiumTimeStep
@@ -93,7 +93,7 @@ class GymnasiumLogger(Recorded, gymnasium.Wrapper[Any, Any, Any, Any]):
         self._need_time_steps = callbacks.need_time_steps
         self._record_info = record_info
         self._seeds = SeedSource() if draw_seeds else None
-        self._resets = ResetCounter()
+        self._resets = ResetCounters(1)
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]  # read-only as gymnasium.Wrapper's
@@ -118,12 +118,12 @@ class GymnasiumLogger(Recorded, gymnasium.Wrapper[Any, Any, Any, Any]):
         passed = self._seeds.draw() if seed is None and self._seeds is not None else seed
         given = copy_value(options)
         self._log.expect()
-        self._resets.reset(passed)
+        self._resets.reset(0, passed)
         observation, info = self.env.reset(seed=passed, options=options)
         if seed is not None and self._seeds is not None:
             self._seeds.follow(seed)
         time_step = GymnasiumTimeStep.restart(observation, info) if self._need_time_steps else None
-        provenance = self._resets.provenance()
+        provenance = self._resets.provenance(0)
         self._log.start(self._observed(observation, info), time_step, seed=passed, options=given, provenance=provenance)
         return observation, info
 

@@ -69,7 +69,7 @@ class ParallelLogger(Recorded, Closing, BaseParallelWrapper[Any, Any, Any]):
         observations, infos = self.env.reset(seed=passed, options=options)
         self._agents.follow(seed)
         time_step = GymnasiumTimeStep.restart(observations, infos) if self._agents.need_time_steps else None
-        observed, provenance = self._agents.observed(observations, infos), self._agents.resets.provenance()
+        observed, provenance = self._agents.observed(observations, infos), self._agents.resets.provenance(0)
         self._log.start(observed, time_step, seed=passed, options=given, provenance=provenance)
         return observations, infos
 

@@ -71,7 +71,7 @@ class BatchRecorder:
             while True:
                 self._intake.check()
                 state = self._state
-                if any(state.episodes[lane] is not None for lane in starts):
+                if any(map(state.episodes.__getitem__, starts)):
                     self._end([*starts], EpisodeEnd.INTERRUPTED)
                 elif self._swap(state, state.with_starts(starts)):
                     return
@@ -193,8 +193,7 @@ class BatchRecorder:
         message = _end_of(ending, terminated=terminated, truncated=truncated)
         while True:
             state = self._state
-            ended = [lane for lane in lanes if state.episodes[lane] is not None]
-            if not ended or self._swap(state, state.with_ends(ended, message, time.monotonic())):
+            if self._swap(state, state.with_ends(lanes, message, time.monotonic())):
                 return
 
     def _swap(self, before: BatchState, after: BatchState) -> bool:

@@ -1,44 +1,61 @@
-"""Resets and steps are counted for environments that step together as for single ones."""
+"""Resets and steps are counted for each environment by itself, since its last seed."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.logger.reset_counter import ResetCounter, ResetCounters
+from rlds_kit.logger.reset_counter import ResetCounters
 
 LANES = 3
 deeds = st.lists(
     st.one_of(
-        st.tuples(st.just("reset"), st.integers(0, LANES - 1), st.sampled_from((None, 4, 5))),
+        st.tuples(st.just("reset"), st.integers(0, LANES - 1), st.sampled_from((None, 0, 4, 5))),
         st.tuples(st.just("step"), st.lists(st.booleans(), min_size=LANES, max_size=LANES), st.none()),
-        st.tuples(st.just("ask"), st.integers(0, LANES - 1), st.none()),
+        st.tuples(st.just("look"), st.integers(0, LANES - 1), st.none()),
     )
 )
 
 
-def _chain(counter: ResetCounter) -> Any:
-    found = counter.provenance()
-    return {key: item for key, item in found["reset_chain"].items() if key != "instance"} if found else None
+@dataclass
+class _Counted:
+    """One environment."""
+
+    seed: Any = None
+    all_resets: int = 0
+    seeded_reset: int = 0
+    resets: int = 0
+    steps: int = 0
+
+    def chain(self) -> dict[str, Any]:
+        """Its reset chain, but for the instance; empty before a seed."""
+        if self.seed is None:
+            return {}
+        return {"seeded_reset": self.seeded_reset, "seed": self.seed, "resets": self.resets, "steps": self.steps}
 
 
 @given(deeds=deeds)
 def test_each_has_its_own_counts(deeds: list[tuple[str, Any, Any]]) -> None:
     """After any resets and steps, however often the counts are read in between."""
-    together, single = ResetCounters(LANES), [ResetCounter() for _ in range(LANES)]
+    counters, counted = ResetCounters(LANES), [_Counted() for _ in range(LANES)]
     for deed, what, seed in deeds:
         match deed:
             case "reset":
-                together.reset(what, seed)
-                single[what].reset(seed)
+                counters.reset(what, seed)
+                one = counted[what]
+                one.all_resets += 1
+                one.resets += 1
+                if seed is not None:
+                    one.seed, one.seeded_reset, one.resets, one.steps = seed, one.all_resets, 0, 0
             case "step":
-                together.step(but=[lane for lane, is_stepped in enumerate(what) if not is_stepped])
-                for counter, steps in zip(single, what, strict=True):
-                    if steps:
-                        counter.step()
-            case "ask":
-                together.provenance(what)
-    for lane, counter in enumerate(single):
-        found = together.provenance(lane)
-        chain = {key: item for key, item in found["reset_chain"].items() if key != "instance"} if found else None
-        assert chain == _chain(counter)
+                counters.step(but=[lane for lane, is_stepped in enumerate(what) if not is_stepped])
+                for one, is_stepped in zip(counted, what, strict=True):
+                    one.steps += is_stepped
+            case "look":
+                counters.provenance(what)
+    for lane, one in enumerate(counted):
+        chain = counters.provenance(lane).get("reset_chain", {})
+        assert {key: item for key, item in chain.items() if key != "instance"} == one.chain()
+    instances = [chain.instance for lane in range(LANES) if (chain := counters.chain(lane)) is not None]
+    assert len({*instances}) == len(instances)
