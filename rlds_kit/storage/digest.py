@@ -288,7 +288,7 @@ class EpisodeDigest:
             messages.append(end.metadata)
         for message in messages:
             data = message.SerializeToString(deterministic=True)
-            parts.append(_framed(data) if data else _NO_MESSAGE)
+            parts += (_number(len(data)), data)
         if end is not None:
             parts += (_number(end.rows), bytes((end.ending, end.terminated, end.truncated)))
         return xxhash.xxh3_128_digest(b"".join(parts))
@@ -342,5 +342,3 @@ def _framed(data: bytes) -> bytes:
 def _number(number: int) -> bytes:
     return number.to_bytes(8, "little")
 
-
-_NO_MESSAGE: Final = _framed(b"")

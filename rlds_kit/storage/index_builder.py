@@ -16,11 +16,17 @@ _NOTHING = pb.Value()
 
 
 class EpisodeRecords(NamedTuple):
-    """An episode with one block: its start, the record of the block, and its end, which has the content digest."""
+    """An episode with one block.
+
+    Attributes:
+      start: of the episode.
+      end: of the episode, with its content digest.
+      records: of its start, its block and its end.
+    """
 
     start: pb.EpisodeStart
-    block: bytes
     end: pb.EpisodeEnd
+    records: tuple[bytes, bytes, bytes]
 
 
 class IndexBuilder:

@@ -11,6 +11,7 @@ from typing import Final
 from rlds_kit._version import __version__
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.riegeli.blocks import CHUNK_HEADER_SIZE
+from rlds_kit.storage import block
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.amendment import SeenFields
 from rlds_kit.storage.block_parts import HEAVY_BYTES, acted_fields, cut, rows_of_parts
@@ -134,9 +135,10 @@ class ShardSet:
             digest = EpisodeDigest()
             _add(digest, encoded)
             job.end.content_digest = digest.digest(job.start, job.end)
-            found.append(EpisodeRecords(job.start, encoded.record, job.end))
+            first, last = block.record_of(block.START, job.start), block.record_of(block.END, job.end)
+            found.append(EpisodeRecords(job.start, job.end, (first, encoded.record, last)))
             self._row_bytes = len(encoded.record) / job.rows
-            size += len(encoded.record) + job.start.ByteSize() + job.end.ByteSize() + _FRAMING
+            size += len(first) + len(encoded.record) + len(last) + _FRAMING
         return found
 
     def _shard_of_next(self) -> ShardWriter:

@@ -40,7 +40,7 @@ class ShardWriter:
         self.path = path
         self.rows = 0
         self.is_gathering = False
-        self._pending: list[tuple[bytes, int]] = []  # chunks, and how many rows each has
+        self._pending, self._pending_rows = list[bytes](), list[int]()  # chunks, and how many rows each has
         self._pending_bytes = 0
         self._header = header
         self._index = IndexBuilder()
@@ -115,9 +115,9 @@ class ShardWriter:
     def whole(self, episodes: Sequence[EpisodeRecords]) -> None:
         """Writes whole episodes of one block each."""
         records, rows = list[bytes](), list[int]()
-        for start, record, end in episodes:
-            records += (block.record_of(block.START, start), record, block.record_of(block.END, end))
-            rows += (0, end.rows, 0)
+        for each in episodes:
+            records += each.records
+            rows += (0, each.end.rows, 0)
         self._index.whole(episodes, self._write_all(records, rows))
 
     def write_pending(self) -> None:
@@ -126,18 +126,19 @@ class ShardWriter:
         Raises:
           OSError: the disk is full, or gone.
         """
-        pending, self._pending, self._pending_bytes = self._pending, [], 0
+        pending, rows = self._pending, self._pending_rows
+        self._pending, self._pending_rows, self._pending_bytes = [], [], 0
         if not pending:
             return
         try:
-            self._file.append(b"".join(each for each, _ in pending))
+            self._file.append(b"".join(pending))
         except OSError:
             with contextlib.suppress(OSError):
-                for each, rows in pending if len(pending) > 1 else ():
+                for each, count in zip(pending, rows, strict=True) if len(pending) > 1 else ():
                     self._file.append(each)
-                    self.rows += rows
+                    self.rows += count
             raise
-        self.rows += sum(rows for _, rows in pending)
+        self.rows += sum(rows)
 
     def sync(self) -> None:
         """Returns when all data are durable, pending ones too.
@@ -184,7 +185,8 @@ class ShardWriter:
             data = frame_record(position, record)
             positions.append(position)
             position += len(data)
-            self._pending.append((data, count))
+            self._pending.append(data)
+            self._pending_rows.append(count)
             self._pending_bytes += len(data)
             if not self.is_gathering or self._pending_bytes >= MAX_PENDING_BYTES:
                 self.write_pending()
