@@ -112,17 +112,16 @@ class VectorColumns:
         """Records the results of a step, which resets environments where `resetting` is true. Returns the errors."""
         observations, rewards, terminated, truncated, infos = map(_on_host, result)
         errors = FirstError()
-        if np.count_nonzero(resetting):
-            self._begin_next(resetting.nonzero()[0])
+        begins = resetting.nonzero()[0]
+        if len(begins):
+            self._begin_next(begins)
         acted = _on_host(actions), rewards, terminated
         over = (terminated | truncated) & ~resetting
         if self._mode is AutoresetMode.SAME_STEP:
             self._step_and_begin(observations, infos, acted, truncated, over, errors)
             return errors
         self._append(self.running.nonzero()[0], observations, infos, acted, errors)
-        ended = over & self.running
-        if np.count_nonzero(ended):
-            self._end(ended, terminated, truncated)
+        self._end(over & self.running, truncated, terminated)
         return errors
 
     def _step_and_begin(
@@ -140,7 +139,7 @@ class VectorColumns:
         self._append((self.running & ~ended).nonzero()[0], observations, vector_info.of_steps(infos), acted, errors)
         if np.count_nonzero(ended):
             self._append_final(ended.nonzero()[0], observations, infos, acted, errors)
-            self._end(ended & self.running, acted[2], truncated)
+            self._end(ended & self.running, truncated, acted[2])
         if len(next_begins):
             for lane in next_begins.tolist():
                 self._resets.reset(lane, None)
@@ -157,7 +156,8 @@ class VectorColumns:
         if self._started_ns is not None:
             self._started_ns[lanes] = 0
 
-    def _end(self, ended: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
+    def _end(self, ended: np.ndarray, truncated: np.ndarray, terminated: np.ndarray) -> None:
+        """Ends the episodes of some environments."""
         if not np.count_nonzero(truncated):
             self._end_with(EpisodeEnd.TERMINATED, (True, False), ended)
             return
@@ -167,10 +167,10 @@ class VectorColumns:
 
     def _end_with(self, ending: EpisodeEnd, flags: Flags, ended: np.ndarray) -> None:
         """Ends the episodes of some environments, all with these flags."""
-        lanes = ended.nonzero()[0]
-        if len(lanes):
+        lanes = ended.nonzero()[0].tolist()
+        if lanes:
             self.running[lanes] = False
-            self._rows.end(lanes.tolist(), ending, terminated=flags[0], truncated=flags[1])
+            self._rows.end(lanes, ending, terminated=flags[0], truncated=flags[1])
 
     def _append(
         self,

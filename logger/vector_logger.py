@@ -92,7 +92,7 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         **options: Unpack[RecorderOptions],
     ) -> None:
         _check(envs)
-        mode = mode_of(envs)
+        mode, self._lanes = mode_of(envs), envs.num_envs
         reward_space = getattr(envs.unwrapped, "single_reward_space", None)
         declared = declare(envs.single_observation_space, envs.single_action_space, reward_space)
         self._declared = declared
@@ -176,7 +176,8 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         self._autoresets.step()
         result = self.env.step(actions)
         observations, rewards, *flags, infos = result
-        ended = flags_of("terminated", flags[0], self.num_envs), flags_of("truncated", flags[1], self.num_envs)
+        lanes = self._lanes  # an attribute: `num_envs` is a chain of calls
+        ended = flags_of("terminated", flags[0], lanes), flags_of("truncated", flags[1], lanes)
         errors = self._log.step(taken, (observations, rewards, *ended, infos), self._autoresets.due)
         self._autoresets.ended(*ended)
         self._is_expecting = False

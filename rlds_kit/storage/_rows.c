@@ -111,6 +111,8 @@ static PyObject *put_lanes(PyObject *self, PyObject *args) {
   return PyBool_FromLong(copy_lanes((PyArrayObject *)of, at, which, (PyArrayObject *)what));
 }
 
+static PyObject *array_name, *present_name; /* the attributes of a column in batch_buffer.py */
+
 static int put_array(PyObject *rows, PyObject *at, PyObject *which, PyObject *values) {
   return PyArray_Check(rows) && PyArray_Check(values) && copy_lanes((PyArrayObject *)rows, at, which, (PyArrayObject *)values);
 }
@@ -128,7 +130,7 @@ static Py_ssize_t put_leaf(PyObject *columns, PyObject *leaf, PyObject *at, PyOb
   if (!column) return PyErr_Occurred() ? -2 : -1;
   Py_ssize_t found = -2;
   Py_INCREF(column); /* another thread may run while memory is cleared */
-  if ((array = PyObject_GetAttrString(column, "array")) && (present = PyObject_GetAttrString(column, "present"))) {
+  if ((array = PyObject_GetAttr(column, array_name)) && (present = PyObject_GetAttr(column, present_name))) {
     int is_copied = put_array(array, at, which, values);
     if (is_copied && present != Py_None)
       is_copied = put_array(present, at, which, mask == Py_None ? every : mask);
@@ -147,7 +149,7 @@ static Py_ssize_t count_always(PyObject *columns) {
   PyObject *key, *column;
   Py_ssize_t place = 0, count = 0;
   while (PyDict_Next(columns, &place, &key, &column)) {
-    PyObject *present = PyObject_GetAttrString(column, "present");
+    PyObject *present = PyObject_GetAttr(column, present_name);
     if (!present) return -1;
     count += present == Py_None;
     Py_DECREF(present);
@@ -334,7 +336,9 @@ static PyObject *values(PyObject *self, PyObject *args) {
 static int prepare(PyObject *module) {
   (void)module;
   import_array1(-1);
-  return 0;
+  array_name = PyUnicode_InternFromString("array");
+  present_name = PyUnicode_InternFromString("present");
+  return array_name && present_name ? 0 : -1;
 }
 
 static PyMethodDef methods[] = {
