@@ -1,6 +1,7 @@
 """Warns once if an action is outside its space. The action is recorded unchanged, because it is data."""
 
 import warnings
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -42,7 +43,8 @@ class ActionCheck:
         spec = self._batch
         if type(actions) is np.ndarray and isinstance(spec, specs.Array):
             if self._example is not None and is_alike(actions, self._example):
-                return _are_inside(actions, spec.lowest, spec.highest)
+                found = are_inside(actions, spec.lowest, spec.highest)
+                return are_inside_in_python(actions, spec.lowest, spec.highest) if found is None else found
             if actions.dtype == spec.dtype and spec.dtype.kind in _PLAIN_KINDS and not specs.problems(spec, actions):
                 self._example = example_of(actions)
         return not (specs.problems(spec, actions) or specs.out_of_bounds(spec, actions))
@@ -77,6 +79,7 @@ def are_inside_in_python(values: np.ndarray, low: np.ndarray | None, high: np.nd
     )
 
 
-def _are_inside(values: np.ndarray, low: np.ndarray | None, high: np.ndarray | None) -> bool:
-    found = None if native is None else native.are_inside(values, low, high)
-    return are_inside_in_python(values, low, high) if found is None else found
+are_inside: Final[Callable[[np.ndarray, np.ndarray | None, np.ndarray | None], bool | None]] = getattr(
+    native, "are_inside", are_inside_in_python
+)
+"""`are_inside_in_python`, in C; None for arrays that C leaves to NumPy."""

@@ -104,11 +104,13 @@ class Autoresets:
         for lane in lanes:
             self.counters.reset(lane, None)
 
-    def ended(self, terminated: np.ndarray, truncated: np.ndarray) -> None:
-        """Notes which episodes the step has ended."""
+    def ended(self, terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray:
+        """Notes which episodes the step has ended, and returns that."""
+        # When an autoreset was due, the flags of this step belong to the reset: both False.
+        over: np.ndarray = (terminated | truncated) & ~self.due
         if self._mode is AutoresetMode.NEXT_STEP:
-            # When an autoreset was due, the flags of this step belong to the reset: both False.
-            self.due = (terminated | truncated) & ~self.due
+            self.due = over
+        return over
 
     def forget(self) -> None:
         """Forgets which resets are due, because the result of a step is unknown."""

@@ -168,8 +168,8 @@ class BatchWriter(RecordingWriter):
             self._check(final_observation, FINAL_OBSERVATION)
             infos[FINAL_OBSERVATION] = as_array(final_observation)
         self._autoresets.step()
-        errors = self._log.step(action, (observation, reward, *ended, infos), self._autoresets.due)
-        self._autoresets.ended(*ended)
+        resetting, over = self._autoresets.due, self._autoresets.ended(*ended)
+        errors = self._log.step(action, (observation, reward, *ended, infos), resetting, over)
         errors.raise_it()
 
     def _check(self, batch: Any, place: str) -> None:

@@ -108,20 +108,25 @@ class VectorColumns:
         self._append(lanes, as_array(observations), as_array(infos), None, errors)
         return errors
 
-    def step(self, actions: Any, result: VectorResult, resetting: np.ndarray) -> FirstError:
-        """Records the results of a step, which resets environments where `resetting` is true. Returns the errors."""
-        observations, rewards, terminated, truncated, infos = map(_on_host, result)
+    def step(self, actions: Any, result: VectorResult, resetting: np.ndarray, over: np.ndarray) -> FirstError:
+        """Records the results of a step, which resets environments where `resetting` is true. Returns the errors.
+
+        Episodes end where `over` is true, both `[environments]` bool.
+        """
+        observations, rewards, terminated, truncated, infos = result
+        observations = observations if type(observations) is np.ndarray else as_array(observations)
+        infos = as_array(infos) if type(infos) is not dict or infos else infos
         errors = FirstError()
         begins = resetting.nonzero()[0]
         if len(begins):
             self._begin_next(begins)
-        acted = _on_host(actions), rewards, terminated
-        over = (terminated | truncated) & ~resetting
+        acted = as_array(actions), as_array(rewards), terminated
         if self._mode is AutoresetMode.SAME_STEP:
             self._step_and_begin(observations, infos, acted, truncated, over, errors)
             return errors
         self._append(self.running.nonzero()[0], observations, infos, acted, errors)
-        self._end(over & self.running, truncated, terminated)
+        if np.count_nonzero(over):
+            self._end(over & self.running, truncated, terminated)
         return errors
 
     def _step_and_begin(
@@ -309,11 +314,6 @@ class VectorColumns:
         first = lanes[self._started_ns[lanes] == 0]
         self._started_ns[first] = now
         return now - self._started_ns
-
-
-def _on_host(batch: Any) -> Any:  # as of `as_array`
-    """`as_array`, in a fraction of the time for what environments return mostly."""
-    return batch if type(batch) is np.ndarray or (type(batch) is dict and not batch) else as_array(batch)
 
 
 def _stacked(batch: Any, lanes: np.ndarray, others: Any) -> Any:  # observations of any type

@@ -145,7 +145,9 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         if given is not None:
             given.pop(RESET_MASK, None)
         passed = self._complete(seed)
-        self._expect()
+        if self._is_expecting:
+            self._expect_again()
+        self._is_expecting = True
         seeds = self._seed_of_each(passed, chosen)
         self._autoresets.reset(chosen, seeds)
         observations, infos = self.env.reset(seed=passed, options=options)
@@ -172,14 +174,16 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         if self._check_action.is_due and not self._check_action.are_fine(taken):
             for index in self._playing():
                 self._check_action(value_of(taken, index, self._declared.fields[ACTION]))
-        self._expect()
+        if self._is_expecting:
+            self._expect_again()
+        self._is_expecting = True
         self._autoresets.step()
         result = self.env.step(actions)
         observations, rewards, *flags, infos = result
         lanes = self._lanes  # an attribute: `num_envs` is a chain of calls
         ended = flags_of("terminated", flags[0], lanes), flags_of("truncated", flags[1], lanes)
-        errors = self._log.step(taken, (observations, rewards, *ended, infos), self._autoresets.due)
-        self._autoresets.ended(*ended)
+        resetting, over = self._autoresets.due, self._autoresets.ended(*ended)
+        errors = self._log.step(taken, (observations, rewards, *ended, infos), resetting, over)
         self._is_expecting = False
         errors.raise_it()
         return result
@@ -192,12 +196,10 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         """
         close_both(self._recording.close, lambda: self.env.close(**kwargs))
 
-    def _expect(self) -> None:
-        """Prepares all sub-environments for a step, as `EpisodeLog.expect` does for one: one call steps all of them."""
-        if self._is_expecting:
-            self._log.interrupt()
-            self._autoresets.forget()
-        self._is_expecting = True
+    def _expect_again(self) -> None:
+        """Prepares for a step after one whose result is unknown, as `EpisodeLog.expect` does for one environment."""
+        self._log.interrupt()
+        self._autoresets.forget()
 
     def _playing(self) -> list[int]:
         """The sub-environments that execute an action at the next step."""

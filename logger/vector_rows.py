@@ -79,8 +79,11 @@ class VectorRows:
                 self._start(index, observations, infos, seed=seeds[index], options=options)
         return errors
 
-    def step(self, actions: Any, result: VectorResult, resetting: np.ndarray) -> FirstError:
-        """Records the result of a step, or of an autoreset where `resetting` is true. Returns the errors."""
+    def step(self, actions: Any, result: VectorResult, resetting: np.ndarray, over: np.ndarray) -> FirstError:
+        """Records the result of a step, or of an autoreset where `resetting` is true. Returns the errors.
+
+        Episodes end where `over` is true, both `[environments]` bool.
+        """
         errors = FirstError()
         for index, log in enumerate(self._logs):
             with errors:
@@ -88,7 +91,7 @@ class VectorRows:
                     self._start(index, result[0], result[4], autoreset=True)
                 elif log.is_running:
                     self._step(index, actions, result)
-                elif self._mode is AutoresetMode.SAME_STEP and (result[2][index] or result[3][index]):
+                elif self._mode is AutoresetMode.SAME_STEP and over[index]:
                     self._start_next(index, result)  # the episode before was broken off
         return errors
 

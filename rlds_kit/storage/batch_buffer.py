@@ -47,7 +47,11 @@ class BatchBuffer:
 
     def put(self, leaves: BatchLeaves, lanes: np.ndarray | None, places: Places) -> int:
         """Copies a row of some lanes, of all if `lanes` is None; returns its bytes of one lane."""
-        return self._observed.put(leaves.observed, lanes, places) + self._acted.put(leaves.acted, lanes, places)
+        nbytes = 0
+        for side, given in ((self._observed, leaves.observed), (self._acted, leaves.acted)):
+            copied = put_leaves(side.values, given, lanes, places, side.every)
+            nbytes += side.put(given, lanes, places) if copied < 0 else copied
+        return nbytes
 
     def put_row(self, lane: int, observed: Leaves, acted: Leaves, places: Places) -> int:
         """Copies a row of one lane; returns its bytes.
@@ -167,22 +171,22 @@ put_leaves: Final[
 
 
 class _Side:
-    """The observation side or the action side of rows."""
+    """The observation side or the action side of rows.
+
+    Attributes:
+      values: of each column.
+      every: `[lanes]` bool, all True.
+    """
 
     def __init__(self, lanes: int, capacity: int, pool: ArrayPool) -> None:
         self.values: dict[ColumnKey, _Values] = {}
         self._others: dict[ColumnKey, dict[int, list[tuple[int, np.ndarray]]]] = {}
         """Values of another shape than their array's, by lane: places and values."""
-        self._all, self._every = np.arange(lanes), np.ones(lanes, np.bool_)
+        self._all, self.every = np.arange(lanes), np.ones(lanes, np.bool_)
         self._capacity, self._pool = capacity, pool
 
     def put(self, leaves: Sequence[BatchLeaf], lanes: np.ndarray | None, places: Places) -> int:
-        """Copies a row of some lanes; returns its bytes of one lane."""
-        nbytes = put_leaves(self.values, leaves, lanes, places, self._every)
-        return nbytes if nbytes >= 0 else self._put_other(leaves, lanes, places)
-
-    def _put_other(self, leaves: Sequence[BatchLeaf], lanes: np.ndarray | None, places: Places) -> int:
-        """Copies a row whose columns may be new, have other shapes, or lack values in some lanes."""
+        """Copies a row whose columns may be new, have other shapes, or lack values in some lanes; returns its bytes."""
         for leaf in leaves:
             values = self._values(leaf.key, leaf.values, places)
             if leaf.values.shape[1:] != values.array.shape[2:]:
@@ -192,7 +196,7 @@ class _Side:
             if leaf.mask is not None and values.present is None:
                 values.present = self._filled(places)
             if values.present is not None:
-                self._copy(self._every if leaf.mask is None else leaf.mask, values.present, lanes, places)
+                self._copy(self.every if leaf.mask is None else leaf.mask, values.present, lanes, places)
         if len(leaves) < len(self.values):
             self._omit({leaf.key for leaf in leaves}, places)
         return row_bytes(leaves)

@@ -341,4 +341,3 @@ def _framed(data: bytes) -> bytes:
 
 def _number(number: int) -> bytes:
     return number.to_bytes(8, "little")
-
