@@ -11,6 +11,34 @@ from rlds_kit.spec import value
 from rlds_kit.storage.episode_messages import new_id, start_message
 
 
+class AutoresetStart(NamedTuple):
+    """The start of an episode that an autoreset begins; its record is made when it is written.
+
+    Attributes:
+      episode_id: of the episode.
+      started_unix_ns: when it began.
+      chain: of the resets.
+      resets: the number of resets in it; not used without a seed.
+      steps: likewise.
+    """
+
+    episode_id: bytes
+    started_unix_ns: int
+    chain: "_Chain"
+    resets: int
+    steps: int
+
+    def message(self) -> pb.EpisodeStart:
+        """The first record. Not thread-safe among starts of the same environment."""
+        chain = self.chain
+        chain.start.episode_id, chain.start.started_unix_ns = self.episode_id, self.started_unix_ns
+        if chain.seeded is not None:
+            chain.resets.integer, chain.steps.integer = self.resets, self.steps
+        start = pb.EpisodeStart()
+        start.CopyFrom(chain.start)
+        return start
+
+
 class AutoresetStarts:
     """Makes the starts of episodes that autoresets begin; encodes their common part once for each chain of resets.
 
@@ -19,41 +47,35 @@ class AutoresetStarts:
 
     >>> resets = ResetCounters(2)
     >>> resets.reset(1, 7)
-    >>> value.decode(AutoresetStarts(resets).start(1).provenance)["reset_chain"]["seed"]
+    >>> value.decode(AutoresetStarts(resets).start(1).message().provenance)["reset_chain"]["seed"]
     7
     """
 
     def __init__(self, resets: ResetCounters) -> None:
         self._resets = resets
-        self._known: dict[int, _Known] = {}
+        self._chains: dict[int, _Chain] = {}
 
-    def start(self, lane: int) -> pb.EpisodeStart:
+    def start(self, lane: int) -> AutoresetStart:
         """The start of an episode of an environment that begins now.
 
         Raises:
           UnsupportedTypeError: the seed of the environment cannot be recorded.
         """
         seeded, resets, steps = self._resets.position(lane) or (None, 0, 0)
-        known = self._known.get(lane)
-        if known is None or known.seeded != seeded:
+        chain = self._chains.get(lane)
+        if chain is None or chain.seeded != seeded:
             first = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
-            known = self._known[lane] = _Known(seeded, first, *_numbers(first))
-        made = known.start
-        made.episode_id, made.started_unix_ns = new_id(), time.time_ns()
-        if seeded is not None:
-            known.resets.integer, known.steps.integer = resets, steps
-        start = pb.EpisodeStart()
-        start.CopyFrom(made)
-        return start
+            chain = self._chains[lane] = _Chain(seeded, first, *_numbers(first))
+        return AutoresetStart(new_id(), time.time_ns(), chain, resets, steps)
 
 
-class _Known(NamedTuple):
-    """An encoded start of a chain.
+class _Chain(NamedTuple):
+    """The resets of an environment since its last seed.
 
     Attributes:
-      seeded: which reset of the environment had its seed; None: there was none yet.
-      start: of its latest episode; others get copies.
-      resets: the number of resets in it; undefined without a chain.
+      seeded: which reset of the environment had the seed; None: there was none yet.
+      start: of the latest episode whose record was made; others get copies.
+      resets: the number of resets in it; undefined without a seed.
       steps: likewise.
     """
 

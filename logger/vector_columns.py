@@ -25,6 +25,7 @@ from rlds_kit.logger.vector_result import Flags, VectorResult, start_provenance
 from rlds_kit.storage.array_columns import NotColumnsError
 from rlds_kit.storage.array_form import is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
+from rlds_kit.storage.batch_state import StartLater
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
 
@@ -155,7 +156,7 @@ class VectorColumns:
         """Begins the episodes that autoresets start."""
         self._begin(lanes, {lane: self._autoreset.start(lane) for lane in lanes.tolist()})
 
-    def _begin(self, lanes: np.ndarray, starts: Mapping[int, pb.EpisodeStart]) -> None:
+    def _begin(self, lanes: np.ndarray, starts: Mapping[int, pb.EpisodeStart | StartLater]) -> None:
         self._rows.start(starts)
         self.running[lanes], self._broken_off[lanes] = True, False
         if self._started_ns is not None:

@@ -13,7 +13,7 @@ from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_leaves import BatchLeaves, row_bytes
-from rlds_kit.storage.batch_state import BatchState
+from rlds_kit.storage.batch_state import BatchState, StartLater
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.episode_messages import end_message
 from rlds_kit.storage.intake import Intake
@@ -61,7 +61,7 @@ class BatchRecorder:
         """Whether a lane has an open episode."""
         return self._state.episodes[lane] is not None
 
-    def start(self, starts: Mapping[int, pb.EpisodeStart]) -> None:
+    def start(self, starts: Mapping[int, pb.EpisodeStart | StartLater]) -> None:
         """Starts episodes of some lanes; their first rows are the next ones. Open ones end as INTERRUPTED.
 
         Raises:
