@@ -4,7 +4,8 @@
     python benchmarks/training.py --env-id HalfCheetah-v5     # with gymnasium[mujoco]
 
 Trainings with and without `VectorLogger` run in turn, each in a new process, with one thread of Torch. Both must end
-with the same weights, bit for bit. The table has the ratio of the times of each pair.
+with the same weights, bit for bit. The report has the ratio of the times of each pair, for plain environments, and for
+such with `RecordEpisodeStatistics` around each, as CleanRL has them.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -117,12 +118,13 @@ def _update(
             optimizer.step()
 
 
-def play(env_id: str, updates: int, folder: str) -> None:
+def play(env_id: str, updates: int, folder: str, *, has_statistics: bool) -> None:
     """One training, recorded into a folder unless it is empty; prints its seconds and weights."""
     from rlds_kit import logger
 
     torch.set_num_threads(1)
-    envs: Any = gymnasium.make_vec(env_id, num_envs=ENVIRONMENTS, vectorization_mode="sync")
+    wrappers = [gymnasium.wrappers.RecordEpisodeStatistics] if has_statistics else []
+    envs: Any = gymnasium.make_vec(env_id, num_envs=ENVIRONMENTS, vectorization_mode="sync", wrappers=wrappers)
     begin = time.perf_counter()
     if folder:
         envs = logger.VectorLogger(envs, folder)
@@ -139,42 +141,53 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--page", type=Path, help="also put the report into this page")
     parser.add_argument("--play", help=argparse.SUPPRESS)
+    parser.add_argument("--statistics", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.play is not None:
-        play(arguments.env_id, arguments.updates, arguments.play)
+        play(arguments.env_id, arguments.updates, arguments.play, has_statistics=arguments.statistics)
         return
-    ratios, hashes = [], set()
-    for number in range(arguments.pairs):
-        found: dict[bool, float] = {}
-        for is_recorded in (True, False) if number % 2 else (False, True):
-            with tempfile.TemporaryDirectory() as folder:
-                result = _run(arguments.env_id, arguments.updates, str(Path(folder) / "data") if is_recorded else "")
-            found[is_recorded] = result["seconds"]
-            hashes.add(result["weights"])
-        ratios.append(found[True] / found[False])
-        print(f"pair {number + 1}: {found[False]:.1f} s, recorded {found[True]:.1f} s", file=sys.stderr, flush=True)
-    report = "\n".join(_report(arguments.env_id, arguments.updates, ratios, len(hashes) == 1))
+    command = [sys.executable, __file__, "--env-id", arguments.env_id, "--updates", str(arguments.updates)]
+    plain = _pairs(command, arguments.pairs)
+    with_statistics = _pairs([*command, "--statistics"], arguments.pairs)
+    report = "\n".join(_report(arguments.env_id, arguments.updates, plain, with_statistics))
     if arguments.page is not None:
         page.insert(report, arguments.page, BEGIN, END)
     print(report)
 
 
-def _report(env_id: str, updates: int, ratios: list[float], is_same: bool) -> Iterator[str]:
-    ordered = sorted(ratios)
+class _Pairs(NamedTuple):
+    """The ratios of the times of each pair, ascending, and the weights of all runs."""
+
+    ratios: list[float]
+    weights: set[str]
+
+
+def _pairs(command: list[str], count: int) -> _Pairs:
+    """Runs a command with and without a recording in turn."""
+    ratios, weights = list[float](), set[str]()
+    for number in range(count):
+        found: dict[bool, float] = {}
+        for is_recorded in (True, False) if number % 2 else (False, True):
+            with tempfile.TemporaryDirectory() as folder:
+                folders = ["--play", str(Path(folder) / "data") if is_recorded else ""]
+                done = subprocess.run([*command, *folders], check=True, stdout=subprocess.PIPE, text=True)
+            result = json.loads(done.stdout.strip().splitlines()[-1])
+            found[is_recorded] = result["seconds"]
+            weights.add(result["weights"])
+        ratios.append(found[True] / found[False])
+        print(f"pair {number + 1}: {found[False]:.1f} s, recorded {found[True]:.1f} s", file=sys.stderr, flush=True)
+    return _Pairs(sorted(ratios), weights)
+
+
+def _report(env_id: str, updates: int, plain: _Pairs, with_statistics: _Pairs) -> Iterator[str]:
     yield f"- machine: {machine.describe()}"
     yield f"- load average at the end: {os.getloadavg()[0]:.1f}"
-    yield f"- {env_id}, {updates} updates of {HORIZON} x {ENVIRONMENTS} steps"
-    yield f"- time with a logger, of that without: median {statistics.median(ratios):.3f}, in {len(ratios)} pairs"
-    if len(ratios) >= 9:  # the interval of the second to the second last holds the median with 97.9 % of 10 pairs
-        yield f"- interval of the median (sign test): {ordered[1]:.3f} to {ordered[-2]:.3f}"
-    yield f"- weights: {'the same in all runs' if is_same else 'DIFFERENT'}"
-
-
-def _run(env_id: str, updates: int, folder: str) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--env-id", env_id, "--updates", str(updates), "--play", folder]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
+    yield f"- {env_id}, {updates} updates of {HORIZON} x {ENVIRONMENTS} steps, {len(plain.ratios)} pairs of each kind"
+    for kind, pairs in (("plain", plain), ("with `RecordEpisodeStatistics`", with_statistics)):
+        text = f"- {kind}: time with a logger, of that without: median {statistics.median(pairs.ratios):.3f}"
+        if len(pairs.ratios) >= 9:  # the second to the second last: holds the median with 97.9 % of 10 pairs
+            text += f", interval (sign test) {pairs.ratios[1]:.3f} to {pairs.ratios[-2]:.3f}"
+        yield f"{text}; weights {'the same in all runs' if len(pairs.weights) == 1 else 'DIFFERENT'}"
 
 
 if __name__ == "__main__":

@@ -75,6 +75,9 @@ class BatchInfos:
             return self._without, self._none
         vector_info.check(infos)
         again = self._again(infos)
+        if again is None:
+            infos = as_array(infos)
+            again = self._again(infos)
         if again is not None:
             return again, self._none
         single = self._none.copy()
@@ -101,14 +104,17 @@ class BatchInfos:
 
     def _columns_of(self, form: _Form, arrays: list[Any]) -> list[BatchLeaf] | None:
         """The columns of the arrays in infos of a form; None if their masks are not as in this form."""
-        if any(arrays[number].tobytes() != self._every for number in form.every):
-            return None
+        for number in form.every:  # loops, as generators would take twice as long for two or three arrays
+            if arrays[number].tobytes() != self._every:
+                return None
         masks = None, None, None
         if form.alike:
             mask, first = arrays[form.alike[0]], arrays[form.alike[0]].tobytes()
-            is_new = first in (self._every, self._nothing)
-            if is_new or any(arrays[number].tobytes() != first for number in form.alike[1:]):
+            if first in (self._every, self._nothing):
                 return None
+            for number in form.alike:
+                if arrays[number].tobytes() != first:
+                    return None
             masks = None, mask, ~mask
         return [BatchLeaf(key, self._empty if at is None else arrays[at], masks[of]) for key, at, of in form.columns]
 

@@ -106,7 +106,7 @@ class VectorColumns:
                 provenance = start_provenance(self._resets, lane, autoreset=False)
                 start = start_message(provenance=provenance, seed=seeds[lane], options=options)
                 self._begin(lanes[lanes == lane], {lane: start})
-        self._append(lanes, as_array(observations), as_array(infos), None, errors)
+        self._append(lanes, as_array(observations), infos, None, errors)
         return errors
 
     def step(self, actions: Any, result: VectorResult, resetting: np.ndarray, over: np.ndarray) -> FirstError:
@@ -116,14 +116,13 @@ class VectorColumns:
         """
         observations, rewards, terminated, truncated, infos = result
         observations = observations if type(observations) is np.ndarray else as_array(observations)
-        infos = as_array(infos) if type(infos) is not dict or infos else infos
         errors = FirstError()
         begins = resetting.nonzero()[0]
         if len(begins):
             self._begin_next(begins)
         acted = as_array(actions), as_array(rewards), terminated
         if self._mode is AutoresetMode.SAME_STEP:
-            self._step_and_begin(observations, infos, acted, truncated, over, errors)
+            self._step_and_begin(observations, as_array(infos), acted, truncated, over, errors)
             return errors
         self._append(self.running.nonzero()[0], observations, infos, acted, errors)
         if np.count_nonzero(over):
@@ -203,7 +202,7 @@ class VectorColumns:
         self._rows.append(leaves, lanes[~single[lanes]])
         for lane in lanes[single[lanes]].tolist():
             with errors:
-                info = {} if self._infos is None else vector_info.split(infos, lane, self._num_envs)
+                info = {} if self._infos is None else vector_info.split(as_array(infos), lane, self._num_envs)
                 observation = value_of(observations, lane, self._declared.fields.get(OBSERVATION))
                 self._append_row(lane, observation, info, acted, times)
 
