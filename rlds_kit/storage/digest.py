@@ -29,6 +29,7 @@ _PLAIN_KINDS: Final = frozenset("biufc")
 _HASH_BYTES: Final = 16
 CACHED_ROWS: Final = 1 << 12
 """Hashes of the numbers of up to so many consecutive rows, and of their equal shapes, are cached."""
+_SPAN: Final = CACHED_ROWS + 1
 _PIECE: Final = 1 << 16
 """Numbers or shapes of so many rows are hashed at a time."""
 
@@ -305,9 +306,10 @@ def hashes_of_whole(columns: Sequence[HashedColumn]) -> np.ndarray:
     for key, shape, firsts, counts, hashes in sorted(columns, key=lambda each: _identity(each.key)):
         if not is_clock(key.path):
             head = np.frombuffer(_head(_identity(key)), np.uint8)
-            runs = zip(firsts.tolist(), (firsts + counts).tolist(), strict=True)
-            digests = b"".join([_digests_of_run(first, stop, shape) for first, stop in runs])
-            rows = np.frombuffer(digests, np.uint8).reshape(-1, 2 * _HASH_BYTES)
+            runs, number = np.unique(firsts * _SPAN + counts, return_inverse=True)
+            ends = [(run // _SPAN, run // _SPAN + run % _SPAN) for run in runs.tolist()]
+            digests = b"".join([_digests_of_run(first, stop, shape) for first, stop in ends])
+            rows = np.frombuffer(digests, np.uint8).reshape(-1, 2 * _HASH_BYTES)[number]
             parts += [np.broadcast_to(head, (len(counts), len(head))), rows, hashes]
     return np.concatenate(parts, axis=1) if parts else np.empty((0, 0), np.uint8)
 
