@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit import spec as specs
-from rlds_kit.logger.action_check import ActionCheck
+from rlds_kit.logger.action_check import ActionCheck, are_inside, are_inside_in_python
 
 FLOATS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 1.5, float("nan"), float("inf")])
 
@@ -30,3 +30,27 @@ def test_what_does_not_match_is_found_after_what_does(actions: object) -> None:
     for _ in range(2):
         assert check.are_fine(np.array([0, 1]))
         assert not check.are_fine(actions)
+
+
+@given(
+    st.sampled_from([np.int64, np.float32, np.float64, np.int32, ">f8"]),
+    st.lists(st.lists(FLOATS, min_size=3, max_size=3), max_size=4),
+    st.sampled_from([(), (3,), (1, 3), (1,)]),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_c_and_python_find_the_same(
+    dtype: str, rows: list[list[float]], shape: tuple[int, ...], has_low: bool, has_high: bool, is_turned: bool
+) -> None:
+    """One bound for all, or one for each dimension; C leaves what is not plain to NumPy."""
+    values = np.nan_to_num(np.array(rows).reshape(-1, 3), posinf=9) if np.dtype(dtype).kind == "i" else np.array(rows)
+    values = values.reshape(-1, 3).astype(dtype)
+    values = np.asfortranarray(values) if is_turned else values
+    low, high = (np.full(shape, bound, dtype) for bound in (-1, 1))
+    bounds = low if has_low else None, high if has_high else None
+    found = are_inside(values, *bounds)
+    assert found is None or found == are_inside_in_python(values, *bounds)
+    is_plain = np.dtype(dtype) in (np.int64, np.float32, np.float64) and values.flags.c_contiguous
+    if is_plain and shape in ((), (3,)):
+        assert found is not None
