@@ -144,7 +144,7 @@ def operations(folder: Path) -> Iterator[tuple[str, Callable[[], int]]]:
                 writer.step(vectors[row], actions, vectors[row, :, 0], flags, flags)
         return LENGTH
 
-    def record_short() -> int:
+    def record_short(*, has_statistics: bool) -> int:
         """Episodes of 40 steps of 64 environments, which end at different times."""
         count, rows, steps = 64, 40, 400
         ends = (np.arange(steps)[:, None] + np.arange(count)) % (rows + 1) == rows
@@ -153,13 +153,18 @@ def operations(folder: Path) -> Iterator[tuple[str, Callable[[], int]]]:
         with logger.BatchWriter(next(directories), count, autoreset="NextStep", spec=SHORT, policy=MANUAL) as writer:
             writer.start(observations[0], seeds=[*range(count)])
             for row in range(1, steps):
-                writer.step(observations[row], chosen[row], np.ones(count), ends[row], flags[:count])
+                ended = ends[row]
+                length = {"l": np.where(ended, rows, 0), "_l": ended}
+                info = {"episode": length, "_episode": ended} if has_statistics and ended.any() else {}
+                writer.step(observations[row], chosen[row], np.ones(count), ended, flags[:count], info)
         return int(ends.sum())
 
     yield "append a frame of 210 x 160 x 3", lambda: append(FRAME, lambda row: np.roll(frame, row, 0), 3, 256)
     yield "append a vector of 17 floats", lambda: append(VECTOR, lambda row: vectors[row % LENGTH, 0], actions[0], 4000)
     yield "append a step of 512 vectors", append_batch
-    yield "record an episode of 40 steps of 64 environments", record_short
+    short = "record an episode of 40 steps of 64 environments"
+    yield short, lambda: record_short(has_statistics=False)
+    yield f"{short}, with its statistics", lambda: record_short(has_statistics=True)
 
     recording = folder / "recording"
     with Recorder(recording, VECTOR, policy=MANUAL) as recorder:
