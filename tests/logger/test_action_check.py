@@ -1,5 +1,7 @@
 """Batches of actions are checked alike, whether their form is known or not."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -47,10 +49,20 @@ def test_c_and_python_find_the_same(
     values = np.nan_to_num(np.array(rows).reshape(-1, 3), posinf=9) if np.dtype(dtype).kind == "i" else np.array(rows)
     values = values.reshape(-1, 3).astype(dtype)
     values = np.asfortranarray(values) if is_turned else values
-    low, high = (np.full(shape, bound, dtype) for bound in (-1, 1))
+    size = int(np.prod(shape))
+    low, high = (np.linspace(*ends, size).reshape(shape).astype(dtype) for ends in ((-1, 1), (1, 2)))
     bounds = low if has_low else None, high if has_high else None
     found = are_inside(values, *bounds)
     assert found is None or found == are_inside_in_python(values, *bounds)
     is_plain = np.dtype(dtype) in (np.int64, np.float32, np.float64) and values.flags.c_contiguous
     if is_plain and shape in ((), (3,)):
         assert found is not None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_each_dimension_has_its_bounds(dtype: type[np.floating[Any]]) -> None:
+    """Those of another one would let an action pass."""
+    low, high = np.array([-1, 0, 1], dtype), np.array([1, 1.5, 2], dtype)
+    inside, outside = np.array([[-0.5, 1.2, 1.8]] * 2, dtype), np.array([[-0.5, 1.2, 1.8], [-0.5, -0.5, 1.8]], dtype)
+    assert (are_inside(inside, low, high), are_inside(outside, low, high)) == (True, False)
+    assert (are_inside(inside, None, high), are_inside(inside - dtype(1), None, high[:1])) == (True, True)

@@ -15,6 +15,7 @@ from rlds_kit.storage.declared import DeclaredFields
 
 LANES = 3
 ALL, SOME, NONE = (np.array(mask) for mask in ([True] * 3, [True, False, True], [False] * 3))
+LAST = np.array([False, False, True])
 SHARED = np.arange(3.0)
 VALUES: list[Any] = [
     SHARED,
@@ -29,7 +30,7 @@ VALUES: list[Any] = [
     "text",
     2.5,
 ]
-MASKS: list[Any] = [ALL, SOME, NONE, ALL.astype(np.int8), ALL[:2], [True] * LANES, None]
+MASKS: list[Any] = [ALL, SOME, LAST, NONE, ALL.astype(np.int8), ALL[:2], [True] * LANES, None]
 
 
 def _fields() -> DeclaredFields:
@@ -50,7 +51,7 @@ def _infos(draw: st.DrawFn) -> dict[str, Any]:
     if draw(st.booleans()):
         items.insert(draw(st.integers(0, len(items))), ("episode", dict(draw(_items()))))
         if draw(st.booleans()):
-            items.insert(draw(st.integers(0, len(items))), ("_episode", draw(st.sampled_from(MASKS[:3]))))
+            items.insert(draw(st.integers(0, len(items))), ("_episode", draw(st.sampled_from(MASKS[:4]))))
     return dict(items)
 
 
@@ -120,7 +121,7 @@ def test_usual_forms_are_recognised(infos: dict[str, Any]) -> None:
     assert _described(again, seen) == expected
 
 
-@pytest.mark.parametrize("mask", [ALL, NONE, ~SOME])
+@pytest.mark.parametrize("mask", [ALL, NONE, LAST, ~SOME])
 @pytest.mark.parametrize("infos", USUAL[2:])
 def test_other_masks_are_noticed(infos: dict[str, Any], mask: np.ndarray) -> None:
     """Each mask in turn, and all of them."""
@@ -129,9 +130,10 @@ def test_other_masks_are_noticed(infos: dict[str, Any], mask: np.ndarray) -> Non
     below = {key: item for key, item in infos.items() if isinstance(item, dict)}
     others += [{**infos, key: {**item, "_r": mask, "_x": mask}} for key, item in below.items()]
     others.append(_of_ends(mask))
-    seen = BatchInfos(LANES, NONE)
-    for each in [infos, *others, infos]:
-        assert _described(each, seen) == _described(each, BatchInfos(LANES, NONE))
+    for order in ([infos, *others, infos], [*others[::-1], infos]):
+        seen = BatchInfos(LANES, NONE)
+        for each in order:
+            assert _described(each, seen) == _described(each, BatchInfos(LANES, NONE))
 
 
 def test_a_mask_with_a_mask_is_a_value_too() -> None:

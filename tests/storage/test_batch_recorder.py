@@ -291,3 +291,16 @@ def test_unusual_order(tmp_path: Path) -> None:
     assert first.episode_id != second.episode_id
     with pytest.raises(RecordingError, match="the recorder is closed"):
         batch.append(_leaves(batch, 0))
+
+
+def test_an_episode_without_rows_is_not_recorded(tmp_path: Path) -> None:
+    """Whether others have rows or not."""
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        for has_rows in (False, True):
+            batch.start({lane: start_message() for lane in range(LANES)})
+            if has_rows:
+                batch.append(_leaves(batch, 0), np.array([1]))
+            batch.end([*range(LANES)], EpisodeEnd.TERMINATED)
+            recorder.flush()
+    assert [len(episode) for episode in rlds_kit.open(tmp_path).episodes] == [1]
