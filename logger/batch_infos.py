@@ -28,6 +28,7 @@ Found = tuple[ColumnKey, np.ndarray, np.ndarray]
 
 
 _EVERY, _SOME, _OTHERS = range(3)
+"""Which lanes have a column: all, those for which the masks that are alike are true, or the others."""
 
 
 class _Form(NamedTuple):
@@ -37,8 +38,7 @@ class _Form(NamedTuple):
       form: of the arrays.
       every: numbers of the arrays that are masks and true everywhere.
       alike: numbers of those that are alike, and true for some lanes.
-      columns: of each the number of its array, or None if it is of empty dicts; and which lanes have it: every lane,
-        those that are true in the masks that are alike, or the others.
+      columns: the key of each; the number of its array, or None if it is of empty dicts; and which lanes have it.
     """
 
     form: RowForm
@@ -98,8 +98,9 @@ class BatchInfos:
         """The columns of infos of a known form; None if they are of another one."""
         for form in self._forms:
             leaves = form.form.leaves(infos)
-            if leaves is not None:
-                return self._columns_of(form, leaves.items)
+            columns = None if leaves is None else self._columns_of(form, leaves.items)
+            if columns is not None:
+                return columns
         return None
 
     def _columns_of(self, form: _Form, arrays: list[Any]) -> list[BatchLeaf] | None:
@@ -134,7 +135,7 @@ class BatchInfos:
             mask = items[alike[0]][0]
             lanes_of |= {mask.tobytes(): _SOME, (~mask).tobytes(): _OTHERS}
         columns = list[tuple[ColumnKey, int | None, int]]()
-        left = (number for number, (_, is_mask) in enumerate(items) if not is_mask)
+        left = (number for number, (item, is_mask) in enumerate(items) if not is_mask and item is not EMPTY_DICT)
         for key, values, mask in leaves:
             at = None if values is self._empty else next(left, None)
             if at is not None and items[at][0] is not values:

@@ -188,14 +188,13 @@ class VectorColumns:
         """Adds a row to some lanes."""
         if not len(lanes):
             return
-        times = None if self._started_ns is None else self._times(lanes)
+        times = self._times(lanes)
         try:
             leaves, single = self._leaves(observations, infos, acted, times)
         except NotColumnsError:
             leaves, single = BatchLeaves(), np.ones(self._num_envs, np.bool_)
-        if self._rows.fields.deviations.has_pending():
-            with errors:
-                self._rows.fields.deviations.warn()
+        with errors:
+            self._warn()
         if single is self._none or not np.count_nonzero(single):
             self._rows.append(leaves, None if len(lanes) == self._num_envs else lanes)
             return

@@ -181,7 +181,8 @@ static PyObject *put_leaves(PyObject *self, PyObject *args) {
   return PyLong_FromSsize_t(all == always ? bytes : -1);
 }
 
-/* Whether each of `count` values is within the bounds, which a NaN never is; those of values are repeated. */
+/* Whether each of `count` values is within the bounds, which a NaN never is. There are `period` bounds, one for each of so
+ * many values that follow each other. */
 #define INSIDE(TYPE)                                                                                            \
   {                                                                                                             \
     const TYPE *all = values, *least = low, *most = high;                                                       \
@@ -200,7 +201,7 @@ static int inside_of_type(int type, const void *values, Py_ssize_t count, const 
   }
 }
 
-/* Whether an array is in one piece, of the type, and, if it has bounds of the last dimensions, of their size. */
+/* Whether an array is in one piece, and has values of this type as the processor has them. */
 static int is_plain(PyArrayObject *array, int type) {
   return PyArray_TYPE(array) == type && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISNOTSWAPPED(array) && PyArray_ISALIGNED(array);
 }
@@ -346,7 +347,7 @@ static PyMethodDef methods[] = {
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},
     {"put_lanes", put_lanes, METH_VARARGS, "Copy values of lanes into rows; return False if they are not made like these."},
-    {"put_leaves", put_leaves, METH_VARARGS, "Copy a row; return its bytes of a lane, or -1 if it has other columns."},
+    {"put_leaves", put_leaves, METH_VARARGS, "Copy a row; return its bytes of a lane, or -1 if NumPy must copy it."},
     {"turn", turn, METH_VARARGS, "Copy rows of lanes so that those of each lane are in one piece."},
     {"values", values, METH_VARARGS, "Return all values of a row, given its form; None if it is made otherwise."},
     {NULL, NULL, 0, NULL},

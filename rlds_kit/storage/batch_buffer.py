@@ -147,7 +147,8 @@ def put_leaves_in_python(
       every: the flags of a value that all lanes have.
 
     Returns:
-      Bytes of one lane; -1: the row needs another column, form of a column, or flags of presence.
+      Bytes of one lane; -1: the row needs another column, form of a column, or flags of presence. Then some columns may
+      have been copied, and all must be copied again.
     """
     always = nbytes = 0
     for key, values, mask in leaves:

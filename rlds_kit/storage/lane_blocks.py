@@ -58,7 +58,7 @@ class LaneRows(NamedTuple):
 
 
 class LaneBlocks:
-    """Blocks that are encoded together. In lists, because Python's garbage collector would look at each object.
+    """Blocks that are encoded together. In lists, because Python's garbage collector would look at an object for each.
 
     Attributes:
       ids: of the episode of each.

@@ -1,7 +1,6 @@
 """Writes one shard: records in order, and on close the index and the footer of ArrayRecord."""
 
 import contextlib
-import itertools
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -211,8 +210,8 @@ class ShardWriter:
         position = self._file.position
         sink = _Collected()
         with RecordWriter(sink, "uncompressed", position=position) as writer:
-            # No list of tuples: Python's garbage collector would look at all objects of the process for it.
-            chunks = zip(self._chunks, self._sizes, itertools.repeat(1), strict=False)
+            # No list: so many tuples at once make Python's garbage collector look at all objects of the process.
+            chunks = ((position, size, 1) for position, size in zip(self._chunks, self._sizes, strict=True))
             array_record.write_footer(writer, chunks, "group_size:1,uncompressed")
         self._file.append(b"".join(sink.pieces))
 

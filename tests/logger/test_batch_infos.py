@@ -105,6 +105,7 @@ USUAL: list[dict[str, Any]] = [
     _of_ends(SOME),
     {**_of_ends(SOME), "lives": np.arange(3), "_lives": ALL},
     {"below": {"x": SHARED, "_x": SOME}},
+    {"none": {}, "x": SHARED},
 ]
 
 
@@ -134,6 +135,18 @@ def test_other_masks_are_noticed(infos: dict[str, Any], mask: np.ndarray) -> Non
         seen = BatchInfos(LANES, NONE)
         for each in order:
             assert _described(each, seen) == _described(each, BatchInfos(LANES, NONE))
+
+
+@pytest.mark.skipif(row_form.native is None, reason="without the extension, no form is known")
+def test_forms_that_differ_in_masks_only_are_all_known() -> None:
+    """Where sometimes all lanes end together, and sometimes some: neither is searched again, or learned twice."""
+    seen, fields = BatchInfos(LANES, NONE), _fields()
+    first = [_described(_of_ends(mask), seen) for mask in (SOME, ALL)]
+    forms = [*seen._forms]
+    seen._walk = None  # type: ignore[assignment,method-assign]
+    assert [_described(_of_ends(mask), seen) for mask in (SOME, ALL)] == first
+    assert seen._forms == forms
+    assert seen.leaves(_of_ends(LAST), fields)[0]
 
 
 def test_a_mask_with_a_mask_is_a_value_too() -> None:
