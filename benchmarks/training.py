@@ -182,9 +182,10 @@ def _pairs(command: list[str], count: int) -> _Pairs:
 def _report(env_id: str, updates: int, plain: _Pairs, with_statistics: _Pairs) -> Iterator[str]:
     yield f"- machine: {machine.describe()}"
     yield f"- load average at the end: {os.getloadavg()[0]:.1f}"
-    yield f"- {env_id}, {updates} updates of {HORIZON} x {ENVIRONMENTS} steps, {len(plain.ratios)} pairs of each kind"
+    yield f"- {env_id}, {updates} updates of {HORIZON} x {ENVIRONMENTS} steps"
+    yield f"- time with a logger, of that without, in {len(plain.ratios)} pairs of each kind:"
     for kind, pairs in (("plain", plain), ("with `RecordEpisodeStatistics`", with_statistics)):
-        text = f"- {kind}: time with a logger, of that without: median {statistics.median(pairs.ratios):.3f}"
+        text = f"- {kind}: median {statistics.median(pairs.ratios):.3f}"
         if len(pairs.ratios) >= 9:  # the second to the second last: holds the median with 97.9 % of 10 pairs
             text += f", interval (sign test) {pairs.ratios[1]:.3f} to {pairs.ratios[-2]:.3f}"
         yield f"{text}; weights {'the same in all runs' if len(pairs.weights) == 1 else 'DIFFERENT'}"
