@@ -40,8 +40,8 @@ class VectorLogger(Recorded, Closing, _Wrapper):
     The wrapper is transparent to the caller. The recorded episodes are the same as from separate environments: with
     autoreset NEXT_STEP the call after an episode's end begins the next episode, and its action and zero reward are not
     recorded; with SAME_STEP the last observation and info are those in `final_obs` and `final_info`; with DISABLED
-    episodes begin where `options["reset_mask"]` is true. Gymnasium batches rewards and infos, so numbers in them are NumPy
-    scalars; where a single environment returns Python's, content digests differ for that reason only.
+    episodes begin where `options["reset_mask"]` is true. Gymnasium batches rewards and infos, so numbers in them are
+    NumPy scalars; where a single environment returns Python's, content digests differ for that reason only.
 
     An integer seed is recorded as the sub-environments get it: `seed`, `seed + 1`, ... No seeds are drawn unless
     `draw_seeds` is on, as in `GymnasiumLogger`. Episodes that an autoreset began never have a seed: they record the
