@@ -105,7 +105,7 @@ class VectorColumns:
             for lane in chosen:
                 provenance = start_provenance(self._resets, lane, autoreset=False)
                 start = start_message(provenance=provenance, seed=seeds[lane], options=options)
-                self._begin(lanes[lanes == lane], {lane: start})
+                self._begin([lane], {lane: start})
         self._append(lanes, as_array(observations), infos, None, errors)
         return errors
 
@@ -115,8 +115,7 @@ class VectorColumns:
         Episodes end where `over` is true, both `[environments]` bool.
         """
         observations, rewards, terminated, truncated, infos = result
-        observations = observations if type(observations) is np.ndarray else as_array(observations)
-        errors = FirstError()
+        observations, errors = as_array(observations), FirstError()
         begins = resetting.nonzero()[0]
         if len(begins):
             self._begin_next(begins)
@@ -155,7 +154,7 @@ class VectorColumns:
         """Begins the episodes that autoresets start."""
         self._begin(lanes, {lane: self._autoreset.start(lane) for lane in lanes.tolist()})
 
-    def _begin(self, lanes: np.ndarray, starts: Mapping[int, pb.EpisodeStart | StartLater]) -> None:
+    def _begin(self, lanes: np.ndarray | list[int], starts: Mapping[int, pb.EpisodeStart | StartLater]) -> None:
         self._rows.start(starts)
         self.running[lanes], self._broken_off[lanes] = True, False
         if self._started_ns is not None:
@@ -214,7 +213,7 @@ class VectorColumns:
         single = self._none
         if self._infos is not None:
             found, single = self._infos.leaves(infos, fields)
-            observed = [*observed, *found]
+            observed += found
         if times is not None:
             observed.append(BatchLeaf(self._time, times))
         return BatchLeaves(observed, [] if acted is None else self._acted(acted)), single

@@ -146,9 +146,7 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         if given is not None:
             given.pop(RESET_MASK, None)
         passed = self._complete(seed)
-        if self._is_expecting:
-            self._expect_again()
-        self._is_expecting = True
+        self._expect()
         seeds = self._seed_of_each(passed, chosen)
         self._autoresets.reset(chosen, seeds)
         observations, infos = self.env.reset(seed=passed, options=options)
@@ -170,14 +168,11 @@ class VectorLogger(Recorded, Closing, _Wrapper):
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
-        # A copy: the environment may change them.
-        taken = actions.copy() if type(actions) is np.ndarray else as_array(copy_value(actions))
+        taken = as_array(copy_value(actions))  # a copy: the environment may change them
         if self._check_action.is_due and not self._check_action.are_fine(taken):
             for index in self._playing():
                 self._check_action(value_of(taken, index, self._declared.fields[ACTION]))
-        if self._is_expecting:
-            self._expect_again()
-        self._is_expecting = True
+        self._expect()
         self._autoresets.step()
         result = self.env.step(actions)
         observations, rewards, *flags, infos = result
@@ -197,10 +192,12 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         """
         close_both(self._recording.close, lambda: self.env.close(**kwargs))
 
-    def _expect_again(self) -> None:
-        """Prepares for a step after one whose result is unknown, as `EpisodeLog.expect` does for one environment."""
-        self._log.interrupt()
-        self._autoresets.forget()
+    def _expect(self) -> None:
+        """Prepares all sub-environments for a step, as `EpisodeLog.expect` does for one: one call steps all of them."""
+        if self._is_expecting:
+            self._log.interrupt()
+            self._autoresets.forget()
+        self._is_expecting = True
 
     def _playing(self) -> list[int]:
         """The sub-environments that execute an action at the next step."""
