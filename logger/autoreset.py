@@ -99,10 +99,10 @@ class Autoresets:
 
     def step(self) -> None:
         """Counts the next step."""
-        lanes = self.due.nonzero()[0].tolist()
-        self.counters.step(but=lanes)
-        for lane in lanes:
-            self.counters.reset(lane, None)
+        if np.count_nonzero(self.due):
+            self.counters.step_or_reset(self.due)
+        else:
+            self.counters.step()
 
     def ended(self, terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray:
         """Notes which episodes the step has ended, and returns that."""

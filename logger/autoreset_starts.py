@@ -1,39 +1,50 @@
 """The first records of episodes that autoresets begin: those of an environment differ in a few numbers only."""
 
 import time
+from collections.abc import Mapping
 from typing import NamedTuple
+
+import numpy as np
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.reset_chain import RESET_CHAIN
-from rlds_kit.logger.reset_counter import ResetCounters
+from rlds_kit.logger.reset_counter import ResetCounters, ResetCounts
 from rlds_kit.logger.vector_result import start_provenance
 from rlds_kit.spec import value
 from rlds_kit.storage.episode_messages import new_id, start_message
 
 
-class AutoresetStart(NamedTuple):
-    """The start of an episode that an autoreset begins; its record is made when it is written.
+class LaterStarts(NamedTuple):
+    """The starts of episodes that one step begins; their records are made when they are written.
 
     Attributes:
-      episode_id: of the episode.
-      started_unix_ns: when it began.
-      chain: of the resets.
-      resets: the number of resets in it; not used without a seed.
-      steps: likewise.
+      started_unix_ns: when they began.
+      chains: of the resets of each environment.
+      counts: of resets.
+      steps: that any of the environments had made.
+      ids: of the episodes, by lane, as far as they were needed.
     """
 
-    episode_id: bytes
     started_unix_ns: int
-    chain: "_Chain"
-    resets: int
+    chains: "Mapping[int, _Chain]"
+    counts: ResetCounts
     steps: int
+    ids: dict[int, bytes]
 
-    def message(self) -> pb.EpisodeStart:
-        """The first record. Not thread-safe among starts of the same environment."""
-        chain = self.chain
-        chain.start.episode_id, chain.start.started_unix_ns = self.episode_id, self.started_unix_ns
-        if chain.seeded is not None:
-            chain.resets.integer, chain.steps.integer = self.resets, self.steps
+    def episode_id(self, lane: int) -> bytes:
+        """The id of the episode of a lane."""
+        found = self.ids.get(lane)
+        if found is None:
+            found = self.ids[lane] = new_id()
+        return found
+
+    def message(self, lane: int, episode_id: bytes) -> pb.EpisodeStart:
+        """The first record of the episode of a lane. Not thread-safe."""
+        chain = self.chains[lane]
+        chain.start.episode_id, chain.start.started_unix_ns = episode_id, self.started_unix_ns
+        position = self.counts.position(lane, self.steps)
+        if position is not None:
+            _, chain.resets.integer, chain.steps.integer = position
         start = pb.EpisodeStart()
         start.CopyFrom(chain.start)
         return start
@@ -44,42 +55,51 @@ class AutoresetStarts:
 
     Args:
       resets: of the environments.
+      lanes: number of environments.
 
     >>> resets = ResetCounters(2)
     >>> resets.reset(1, 7)
-    >>> value.decode(AutoresetStarts(resets).start(1).message().provenance)["reset_chain"]["seed"]
+    >>> later = AutoresetStarts(resets, 2).starts(np.array([False, True]))
+    >>> value.decode(later.message(1, later.episode_id(1)).provenance)["reset_chain"]["seed"]
     7
     """
 
-    def __init__(self, resets: ResetCounters) -> None:
+    def __init__(self, resets: ResetCounters, lanes: int) -> None:
         self._resets = resets
-        self._chains: dict[int, _Chain] = {}
+        self._chains: dict[int, _Chain] = {}  # replaced, never changed
+        self._encoded = np.full(lanes, -1, np.int64)  # which reset had the seed of the chain
 
-    def start(self, lane: int) -> AutoresetStart:
-        """The start of an episode of an environment that begins now.
+    def starts(self, lanes: np.ndarray) -> LaterStarts:
+        """The starts of episodes of some environments, `[environments]` bool, that begin now.
 
         Raises:
-          UnsupportedTypeError: the seed of the environment cannot be recorded.
+          UnsupportedTypeError: the seed of an environment cannot be recorded.
         """
-        seeded, resets, steps = self._resets.position(lane) or (None, 0, 0)
-        chain = self._chains.get(lane)
-        if chain is None or chain.seeded != seeded:
-            first = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
-            chain = self._chains[lane] = _Chain(seeded, first, *_numbers(first))
-        return AutoresetStart(new_id(), time.time_ns(), chain, resets, steps)
+        counts = self._resets.counts
+        new = (self._encoded != counts.seeded) & lanes
+        if np.count_nonzero(new):
+            self._encode(new.nonzero()[0].tolist(), counts)
+        return LaterStarts(time.time_ns(), self._chains, counts, self._resets.steps, {})
+
+    def _encode(self, lanes: list[int], counts: ResetCounts) -> None:
+        """Encodes the chains of some environments."""
+        chains = {**self._chains}
+        for lane in lanes:
+            start = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
+            chains[lane] = _Chain(start, *_numbers(start))
+        self._chains = chains
+        self._encoded[lanes] = counts.seeded[lanes]
 
 
 class _Chain(NamedTuple):
     """The resets of an environment since its last seed.
 
     Attributes:
-      seeded: which reset of the environment had the seed; None: there was none yet.
       start: of the latest episode whose record was made; others get copies.
       resets: the number of resets in it; undefined without a seed.
       steps: likewise.
     """
 
-    seeded: int | None
     start: pb.EpisodeStart
     resets: pb.Value
     steps: pb.Value

@@ -1,16 +1,45 @@
 """Counts the resets and steps of environments since their last seeds, so that their episodes can be replayed."""
 
 import uuid
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from rlds_kit.base.reset_chain import ResetChain
+
+
+class ResetCounts(NamedTuple):
+    """The counts of all environments after a reset; the arrays are never changed.
+
+    Attributes:
+      seeded: `[environments]` int64, which reset had the last seed; 0: there was none.
+      resets: `[environments]` int64.
+      missed: `[environments]` int64, the steps that each did not make, or made before its seed.
+    """
+
+    seeded: np.ndarray
+    resets: np.ndarray
+    missed: np.ndarray
+
+    def position(self, index: int, steps: int) -> tuple[int, int, int] | None:
+        """Which reset of an environment had the last seed, and its resets and steps since; None: there was no seed.
+
+        Args:
+          index: of the environment.
+          steps: that any of them has made.
+        """
+        seeded = int(self.seeded[index])
+        return (seeded, int(self.resets[index]) - seeded, steps - int(self.missed[index])) if seeded else None
 
 
 class ResetCounters:
     """The resets and steps of environment instances that step together; only counts, and has no effect on them.
 
     A step costs the same for any number of them.
+
+    Attributes:
+      counts: after the last reset; replaced, never changed.
+      steps: that any of them has made.
 
     >>> counters = ResetCounters(2)
     >>> counters.reset(1, None)
@@ -25,34 +54,36 @@ class ResetCounters:
     """
 
     def __init__(self, count: int) -> None:
+        self.counts, self.steps = ResetCounts(*np.zeros((3, count), np.int64)), 0
         self._instances = [uuid.uuid4().hex for _ in range(count)]
         self._seeds: list[Any] = [None] * count  # of any type that the environment accepts
-        self._seeded = [0] * count  # which reset had the seed
-        self._resets = [0] * count
-        self._steps = 0  # that any of them made
-        self._not_since = [0] * count  # of these, the ones that each did not make, or made before its seed
 
     def reset(self, index: int, seed: object) -> None:
         """Counts a reset of one of them, with a seed or with None."""
-        self._resets[index] += 1
+        seeded, resets, missed = (each.copy() for each in self.counts)
+        resets[index] += 1
         if seed is not None:
-            self._seeds[index], self._seeded[index] = seed, self._resets[index]
-            self._not_since[index] = self._steps
+            self._seeds[index], seeded[index], missed[index] = seed, resets[index], self.steps
+        self.counts = ResetCounts(seeded, resets, missed)
 
-    def step(self, but: Iterable[int] = ()) -> None:
-        """Counts a step of all of them, whether it is recorded or not, but for some."""
-        self._steps += 1
-        for index in but:
-            self._not_since[index] += 1
+    def reset_without_seed(self, chosen: np.ndarray) -> None:
+        """Counts a reset of some of them, `[environments]` bool."""
+        seeded, resets, missed = self.counts
+        self.counts = ResetCounts(seeded, resets + chosen, missed)
 
-    def position(self, index: int) -> tuple[int, int, int] | None:
-        """Which reset of an environment had the last seed, and its resets and steps since; None: there was no seed."""
-        seeded = self._seeded[index]
-        return (seeded, self._resets[index] - seeded, self._steps - self._not_since[index]) if seeded else None
+    def step(self) -> None:
+        """Counts a step of all of them, whether it is recorded or not."""
+        self.steps += 1
+
+    def step_or_reset(self, resetting: np.ndarray) -> None:
+        """Counts a step of all of them, or a reset without a seed where `[environments]` bool are true."""
+        self.steps += 1
+        seeded, resets, missed = self.counts
+        self.counts = ResetCounts(seeded, resets + resetting, missed + resetting)
 
     def chain(self, index: int) -> ResetChain | None:
         """The position of an episode of one environment that begins now; None if there was no seed yet."""
-        position = self.position(index)
+        position = self.counts.position(index, self.steps)
         if position is None:
             return None
         seeded, resets, steps = position

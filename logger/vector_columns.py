@@ -12,7 +12,6 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from rlds_kit import spec as specs
-from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, TIME_NS, EpisodeEnd
 from rlds_kit.logger import vector_info
 from rlds_kit.logger.autoreset_starts import AutoresetStarts
@@ -25,7 +24,6 @@ from rlds_kit.logger.vector_result import Flags, VectorResult, start_provenance
 from rlds_kit.storage.array_columns import NotColumnsError
 from rlds_kit.storage.array_form import is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
-from rlds_kit.storage.batch_state import StartLater
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
 
@@ -66,7 +64,7 @@ class VectorColumns:
         self._going_on = np.ones(num_envs)  # discounts of a step in which no episode terminates
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs, self._mode, self._resets = declared, num_envs, mode, resets
-        self._autoreset = AutoresetStarts(resets)
+        self._autoreset = AutoresetStarts(resets, num_envs)
         fields = {name: BatchField(name, declared.fields.get(name), num_envs) for name in (OBSERVATION, ACTION, REWARD)}
         self._observation, self._action, self._reward = fields.values()
         infos = (BatchInfos(num_envs, self._none) if record_info else None for _ in range(2))
@@ -84,10 +82,9 @@ class VectorColumns:
 
     def interrupt(self) -> None:
         """Ends open episodes as INTERRUPTED."""
-        lanes = np.flatnonzero(self.running)
-        self._broken_off |= self.running
-        self.running = np.zeros(self._num_envs, np.bool_)
-        self._rows.end(lanes.tolist(), EpisodeEnd.INTERRUPTED)
+        lanes, self.running = self.running, np.zeros(self._num_envs, np.bool_)
+        self._broken_off |= lanes
+        self._rows.end_where(lanes, EpisodeEnd.INTERRUPTED)
 
     def start(
         self,
@@ -105,7 +102,8 @@ class VectorColumns:
             for lane in chosen:
                 provenance = start_provenance(self._resets, lane, autoreset=False)
                 start = start_message(provenance=provenance, seed=seeds[lane], options=options)
-                self._begin([lane], {lane: start})
+                self._rows.start({lane: start})
+                self._is_begun(lane)
         self._append(lanes, as_array(observations), infos, None, errors)
         return errors
 
@@ -116,9 +114,8 @@ class VectorColumns:
         """
         observations, rewards, terminated, truncated, infos = result
         observations, errors = as_array(observations), FirstError()
-        begins = resetting.nonzero()[0]
-        if len(begins):
-            self._begin_next(begins)
+        if np.count_nonzero(resetting):
+            self._begin_next(resetting)
         acted = as_array(actions), as_array(rewards), terminated
         if self._mode is AutoresetMode.SAME_STEP:
             self._step_and_begin(observations, as_array(infos), acted, truncated, over, errors)
@@ -139,23 +136,23 @@ class VectorColumns:
     ) -> None:
         """Records a step with autoreset SAME_STEP: the observations of episodes that are over are those of the next."""
         ended = over & self.running
-        next_begins = (over & (self.running | self._broken_off)).nonzero()[0]
+        next_begins = over & (self.running | self._broken_off)
         self._append((self.running & ~ended).nonzero()[0], observations, vector_info.of_steps(infos), acted, errors)
         if np.count_nonzero(ended):
             self._append_final(ended.nonzero()[0], observations, infos, acted, errors)
             self._end(ended & self.running, truncated, acted[2])
-        if len(next_begins):
-            for lane in next_begins.tolist():
-                self._resets.reset(lane, None)
+        if np.count_nonzero(next_begins):
+            self._resets.reset_without_seed(next_begins)
             self._begin_next(next_begins)
-            self._append(next_begins, observations, vector_info.of_resets(infos), None, errors)
+            self._append(next_begins.nonzero()[0], observations, vector_info.of_resets(infos), None, errors)
 
     def _begin_next(self, lanes: np.ndarray) -> None:
-        """Begins the episodes that autoresets start."""
-        self._begin(lanes, {lane: self._autoreset.start(lane) for lane in lanes.tolist()})
+        """Begins the episodes of some lanes, `[environments]` bool, that autoresets start."""
+        self._rows.start_later(lanes, self._autoreset.starts(lanes))
+        self._is_begun(lanes)
 
-    def _begin(self, lanes: np.ndarray | list[int], starts: Mapping[int, pb.EpisodeStart | StartLater]) -> None:
-        self._rows.start(starts)
+    def _is_begun(self, lanes: np.ndarray | int) -> None:
+        """Notes that the episodes of some lanes, or of one, have begun."""
         self.running[lanes], self._broken_off[lanes] = True, False
         if self._started_ns is not None:
             self._started_ns[lanes] = 0
@@ -171,10 +168,9 @@ class VectorColumns:
 
     def _end_with(self, ending: EpisodeEnd, flags: Flags, ended: np.ndarray) -> None:
         """Ends the episodes of some environments, all with these flags."""
-        lanes = ended.nonzero()[0].tolist()
-        if lanes:
-            self.running[lanes] = False
-            self._rows.end(lanes, ending, terminated=flags[0], truncated=flags[1])
+        if np.count_nonzero(ended):
+            self.running[ended] = False
+            self._rows.end_where(ended, ending, terminated=flags[0], truncated=flags[1])
 
     def _append(
         self,

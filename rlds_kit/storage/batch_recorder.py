@@ -2,7 +2,7 @@
 
 import functools
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -13,7 +13,8 @@ from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_leaves import BatchLeaves, row_bytes
-from rlds_kit.storage.batch_state import BatchState, StartLater
+from rlds_kit.storage.batch_jobs import GivenStarts, Starts
+from rlds_kit.storage.batch_state import BatchState
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.episode_messages import end_message
 from rlds_kit.storage.intake import Intake
@@ -39,7 +40,7 @@ class BatchRecorder:
         self._intake, self._lanes, self._row_bytes = intake, lanes, 0
         self._every = np.ones(lanes, np.int64)
         self._pool, self._turned = ArrayPool(intake.memory_limit), ArrayPool(intake.memory_limit)
-        self._state = BatchState((None,) * lanes, np.zeros(lanes, np.int64))
+        self._state = BatchState(np.zeros(lanes, np.bool_), np.zeros(lanes, np.int64), {})
         intake.add(self)
 
     @property
@@ -53,16 +54,25 @@ class BatchRecorder:
         return self._state.nbytes
 
     @property
-    def ids(self) -> Iterator[bytes]:
-        """The ids of all open episodes."""
-        return (episode.start.episode_id for episode in self._state.episodes if episode is not None)
+    def ids(self) -> list[bytes]:
+        """The ids of all open episodes. The caller holds the intake's monitor."""
+        _, episodes = self._state.parts()
+        return [episode.episode_id for episode in episodes.values()]
 
     def is_open(self, lane: int) -> bool:
         """Whether a lane has an open episode."""
-        return self._state.episodes[lane] is not None
+        return bool(self._state.is_open[lane])
 
-    def start(self, starts: Mapping[int, pb.EpisodeStart | StartLater]) -> None:
+    def start(self, starts: Mapping[int, pb.EpisodeStart]) -> None:
+        """Starts episodes of some lanes; as `start_later`."""
+        self.start_later(self._mask(starts), GivenStarts(starts))
+
+    def start_later(self, lanes: np.ndarray, starts: Starts) -> None:
         """Starts episodes of some lanes; their first rows are the next ones. Open ones end as INTERRUPTED.
+
+        Args:
+          lanes: `[lanes]` bool; not changed any more.
+          starts: with their first records, which are made when they are written.
 
         Raises:
           RecordingError: the recorder cannot write; then no episode starts.
@@ -71,9 +81,9 @@ class BatchRecorder:
             while True:
                 self._intake.check()
                 state = self._state
-                if any(map(state.episodes.__getitem__, starts)):
-                    self._end([*starts], EpisodeEnd.INTERRUPTED)
-                elif self._swap(state, state.with_starts(starts)):
+                if np.count_nonzero(state.is_open & lanes):
+                    self._end(lanes, EpisodeEnd.INTERRUPTED)
+                elif self._swap(state, state.with_starts(lanes, starts)):
                     return
 
     def append(self, leaves: BatchLeaves, lanes: np.ndarray | None = None) -> None:
@@ -118,25 +128,30 @@ class BatchRecorder:
     def end(
         self, lanes: Iterable[int], ending: EpisodeEnd, *, terminated: bool = False, truncated: bool = False
     ) -> None:
-        """Ends the episodes of some lanes. An episode without rows is not recorded.
+        """Ends the episodes of some lanes; as `end_where`."""
+        self.end_where(self._mask(lanes), ending, terminated=terminated, truncated=truncated)
+
+    def end_where(
+        self, lanes: np.ndarray, ending: EpisodeEnd, *, terminated: bool = False, truncated: bool = False
+    ) -> None:
+        """Ends the episodes of some lanes, `[lanes]` bool. An episode without rows is not recorded.
 
         Raises:
           RecordingError: a lane has no open episode, or the recorder cannot write; then no episode ends.
         """
         self._intake.check()
-        chosen = [*lanes]
         with self._intake.lock:
-            for lane in chosen:
-                if self._state.episodes[lane] is None:
-                    raise RecordingError(f"environment {lane} has no open episode")
-            self._end(chosen, ending, terminated=terminated, truncated=truncated)
+            missing = lanes & ~self._state.is_open
+            if np.count_nonzero(missing):
+                raise RecordingError(f"environment {missing.nonzero()[0][0]} has no open episode")
+            self._end(lanes, ending, terminated=terminated, truncated=truncated)
         if self._intake.policy.each_episode:
             self._intake.flush()
 
     def cut(self) -> None:
         """Makes blocks of the buffered rows, if there are any. The caller holds the intake's monitor."""
         state = self._state
-        if state.leaving is None and (state.buffer is not None or state.ended is not None):
+        if state.leaving is None and (state.buffer is not None or state.boundary is not None):
             self._swap(state, state.cut())
         state = self._state
         if state.leaving is not None:
@@ -145,8 +160,14 @@ class BatchRecorder:
 
     def interrupt(self) -> None:
         """Ends all open episodes as INTERRUPTED. The caller holds the intake's monitor."""
-        self._end([*range(self._lanes)], EpisodeEnd.INTERRUPTED)
+        self._end(np.ones(self._lanes, np.bool_), EpisodeEnd.INTERRUPTED)
         self.cut()
+
+    def _mask(self, lanes: Iterable[int]) -> np.ndarray:
+        """`[lanes]` bool, true for some lanes."""
+        found = np.zeros(self._lanes, np.bool_)
+        found[[*lanes]] = True
+        return found
 
     @property
     def _capacity(self) -> int:
@@ -188,12 +209,12 @@ class BatchRecorder:
         self._intake.after_row()
         return True
 
-    def _end(self, lanes: list[int], ending: EpisodeEnd, *, terminated: bool = False, truncated: bool = False) -> None:
+    def _end(self, lanes: np.ndarray, ending: EpisodeEnd, *, terminated: bool = False, truncated: bool = False) -> None:
         """Ends those episodes of some lanes that are open."""
         message = _end_of(ending, terminated=terminated, truncated=truncated)
         while True:
             state = self._state
-            if self._swap(state, state.with_ends(lanes, message, time.monotonic())):
+            if self._swap(state, state.with_ends(state.is_open & lanes, message, time.monotonic())):
                 return
 
     def _swap(self, before: BatchState, after: BatchState) -> bool:

@@ -1,6 +1,6 @@
 """The jobs of the writer thread."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -97,17 +97,21 @@ class Sync:
 class Jobs:
     """Several jobs in order, which are done once, however often they are queued. Whole episodes are of one buffer.
 
+    Args:
+      count: of episodes.
+      jobs: made one by one, in the writer thread: Python's garbage collector would look at each that waits.
+
     Attributes:
-      count: number of jobs.
+      count: of episodes.
     """
 
-    def __init__(self, jobs: "list[Job]") -> None:
-        self.count = len(jobs)
-        self._jobs = jobs
+    def __init__(self, count: int, jobs: "Iterator[Job]") -> None:
+        self.count = count
+        self._jobs: Iterable[Job] = jobs
 
-    def take(self) -> "list[Job]":
+    def take(self) -> "Iterable[Job]":
         """The jobs at the first call, none at others."""
-        jobs, self._jobs = self._jobs, []
+        jobs, self._jobs = self._jobs, ()
         return jobs
 
 

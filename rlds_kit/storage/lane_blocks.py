@@ -60,6 +60,8 @@ class LaneRows(NamedTuple):
 class LaneBlocks:
     """Blocks that are encoded together. In lists, because Python's garbage collector would look at an object for each.
 
+    Those without rows have a number too, but are not encoded.
+
     Attributes:
       ids: of the episode of each.
       are_whole: whether a block has all rows of its episode.
@@ -75,6 +77,11 @@ class LaneBlocks:
         self.are_whole.append(is_whole)
         self._rows.extend(rows)
         return len(self.ids) - 1
+
+    def count(self) -> int:
+        """The number of blocks that have rows."""
+        places = self.rows()
+        return int(np.count_nonzero(places[:, 2] > places[:, 1]))
 
     def rows(self) -> np.ndarray:
         """`[blocks, 4]` int64, the `LaneRows` of each."""
@@ -146,7 +153,7 @@ class EncodedLanes:
         self._blocks = blocks
         places = blocks.rows()
         self._columns = [_packed(column, places, choose) for column in columns]
-        self._is_encoded = np.logical_and.reduce([each.is_encoded for each in self._columns])
+        self._is_encoded = np.logical_and.reduce([places[:, 2] > places[:, 1], *(e.is_encoded for e in self._columns)])
         sizes = np.add.reduce([each.table[:, SIZE] for each in self._columns])
         self._groups = np.cumsum(sizes) // _RECORDS_BYTES
         self._rows = np.stack((places[:, 3], places[:, 3] + places[:, 2] - places[:, 1]), axis=1)

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from rlds_kit.base.errors import RecordingError
@@ -14,8 +14,9 @@ JOB_BYTES: Final = 16 << 10
 """Bytes that a queued job counts in addition to its rows: for many short episodes, the jobs take more memory than the
 rows."""
 
-_TOGETHER: Final = 256
-"""Whole episodes that are written together; then their memory is free."""
+_TOGETHER: Final = 64
+"""Whole episodes that are written together; then their memory is free. Fewer take longer, and of more, Python's garbage
+collector looks at the jobs."""
 
 
 class WriterThread:
@@ -170,7 +171,7 @@ class WriterThread:
                 with self._shards.at_once():
                     self._do_all(job.take())
 
-    def _do_all(self, jobs: list[Job]) -> None:
+    def _do_all(self, jobs: Iterable[Job]) -> None:
         """Does jobs in order, consecutive ones of whole episodes together."""
         waiting = list[Whole]()
         for job in jobs:

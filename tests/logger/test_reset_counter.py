@@ -3,16 +3,19 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit.logger.reset_counter import ResetCounters
 
 LANES = 3
+flags = st.lists(st.booleans(), min_size=LANES, max_size=LANES)
 deeds = st.lists(
     st.one_of(
         st.tuples(st.just("reset"), st.integers(0, LANES - 1), st.sampled_from((None, 0, 4, 5))),
-        st.tuples(st.just("step"), st.lists(st.booleans(), min_size=LANES, max_size=LANES), st.none()),
+        st.tuples(st.just("step"), st.none(), st.none()),
+        st.tuples(st.sampled_from(("step or reset", "resets")), flags, st.none()),
         st.tuples(st.just("look"), st.integers(0, LANES - 1), st.none()),
     )
 )
@@ -49,9 +52,20 @@ def test_each_has_its_own_counts(deeds: list[tuple[str, Any, Any]]) -> None:
                 if seed is not None:
                     one.seed, one.seeded_reset, one.resets, one.steps = seed, one.all_resets, 0, 0
             case "step":
-                counters.step(but=[lane for lane, is_stepped in enumerate(what) if not is_stepped])
-                for one, is_stepped in zip(counted, what, strict=True):
-                    one.steps += is_stepped
+                counters.step()
+                for one in counted:
+                    one.steps += 1
+            case "step or reset":
+                counters.step_or_reset(np.array(what))
+                for one, is_reset in zip(counted, what, strict=True):
+                    one.steps += not is_reset
+                    one.resets += is_reset
+                    one.all_resets += is_reset
+            case "resets":
+                counters.reset_without_seed(np.array(what))
+                for one, is_reset in zip(counted, what, strict=True):
+                    one.resets += is_reset
+                    one.all_resets += is_reset
             case "look":
                 counters.provenance(what)
     for lane, one in enumerate(counted):
