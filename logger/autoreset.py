@@ -76,42 +76,53 @@ class Autoresets:
     >>> autoresets.reset([0, 1], [None, None])
     >>> autoresets.step()
     >>> autoresets.ended(np.array([True, False]), np.array([False, False]))
-    >>> autoresets.due.tolist()
-    [True, False]
+    array([ True, False])
+    >>> autoresets.due
+    array([ True, False])
 
     Attributes:
       counters: resets and steps.
-      due: `[environments]` bool, which the next step resets instead of stepping them; replaced, never changed.
+      due: `[environments]` bool, which the next step resets instead of stepping them; None: none. Replaced, never
+        changed.
     """
 
     def __init__(self, mode: AutoresetMode, num_envs: int) -> None:
         self.counters = ResetCounters(num_envs)
-        self.due = np.zeros(num_envs, np.bool_)
+        self.due: np.ndarray | None = None
         self._mode = mode
 
     def reset(self, chosen: Iterable[int], seeds: Sequence[object]) -> None:
         """Counts a reset of some environments; `seeds` are those of all, or None."""
-        due = self.due.copy()
+        chosen = [*chosen]
         for index in chosen:
             self.counters.reset(index, seeds[index])
-            due[index] = False
-        self.due = due
+        if self.due is not None:
+            due = self.due.copy()
+            due[chosen] = False
+            self.due = _or_none(due)
 
     def step(self) -> None:
         """Counts the next step."""
-        if np.count_nonzero(self.due):
-            self.counters.step_or_reset(self.due)
-        else:
+        if self.due is None:
             self.counters.step()
+        else:
+            self.counters.step_or_reset(self.due)
 
-    def ended(self, terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray:
-        """Notes which episodes the step has ended, and returns that."""
-        # When an autoreset was due, the flags of this step belong to the reset: both False.
-        over: np.ndarray = (terminated | truncated) & ~self.due
+    def ended(self, terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray | None:
+        """Notes which episodes the step has ended, and returns that, `[environments]` bool; None: none."""
+        over = terminated | truncated
+        if self.due is not None:
+            over &= ~self.due  # when an autoreset was due, the flags of this step belong to the reset: both False
+        found = _or_none(over)
         if self._mode is AutoresetMode.NEXT_STEP:
-            self.due = over
-        return over
+            self.due = found
+        return found
 
     def forget(self) -> None:
         """Forgets which resets are due, because the result of a step is unknown."""
-        self.due = np.zeros_like(self.due)
+        self.due = None
+
+
+def _or_none(flags: np.ndarray) -> np.ndarray | None:
+    """The flags; None if all are False."""
+    return flags if np.count_nonzero(flags) else None

@@ -63,7 +63,7 @@ class BatchField:
         self._name, self._spec, self._lanes = name, spec, lanes
         self._form: list[tuple[Place, np.dtype[Any], tuple[int, ...]]] = []
         self._keys: list[ColumnKey] = []
-        self._known: tuple[ColumnKey, np.ndarray] | None = None
+        self.known: tuple[ColumnKey, np.ndarray] | None = None
         """The column, and an example, of batches that are one array and fit whatever their values are."""
 
     def leaves(self, batch: Batch, fields: DeclaredFields, *, is_acted: bool) -> list[BatchLeaf]:
@@ -72,8 +72,8 @@ class BatchField:
         Raises:
           NotColumnsError: its values must be recorded one by one, which also finds invalid ones.
         """
-        if self._known is not None and type(batch) is np.ndarray and is_alike(batch, self._known[1]):
-            return [BatchLeaf(self._known[0], batch)]
+        if self.known is not None and type(batch) is np.ndarray and is_alike(batch, self.known[1]):
+            return [BatchLeaf(self.known[0], batch)]
         found = list(self._arrays((), batch, self._spec))
         arrays = [array for _, array, _ in found]
         form = [(place, array.dtype, array.shape) for place, array, _ in found]
@@ -83,7 +83,7 @@ class BatchField:
         if not all(all_fit(array, spec) for _, array, spec in found) and not fields.takes_any(self._name):
             raise NotColumnsError
         if type(batch) is np.ndarray and _fits_by_form(batch, self._spec):
-            self._known = self._keys[0], example_of(batch)
+            self.known = self._keys[0], example_of(batch)
         return [BatchLeaf(key, array) for key, array in zip(self._keys, arrays, strict=True)]
 
     def _arrays(
@@ -105,7 +105,7 @@ class BatchField:
 
     def _learn(self, batch: Batch, arrays: list[np.ndarray], fields: DeclaredFields, *, is_acted: bool) -> None:
         """Finds the columns by the value of one environment, as they are found for rows."""
-        self._form, self._known = [], None
+        self._form, self.known = [], None
         row = {self._name: value_of(batch, 0, self._spec)}
         try:
             found = fields.leaves({}, row)[1] if is_acted else fields.leaves(row, {})[0]

@@ -53,6 +53,9 @@ class BatchInfos:
     Args:
       lanes: number of environments.
       none: `[lanes]` bool, all False; returned where no lane must be recorded by itself.
+
+    Attributes:
+      without: the columns of infos without items; empty before the first ones.
     """
 
     def __init__(self, lanes: int, none: np.ndarray) -> None:
@@ -63,7 +66,7 @@ class BatchInfos:
         self._keys: dict[tuple[Path, object], ColumnKey | None] = {}
         self._nothing = self._none.tobytes()
         self._forms: list[_Form] = []
-        self._without: list[BatchLeaf] = []  # the columns of infos without items
+        self.without: list[BatchLeaf] = []
 
     def leaves(self, infos: Mapping[str, Any], fields: DeclaredFields) -> tuple[list[BatchLeaf], np.ndarray]:
         """The columns of infos, and `[lanes]` bool: which lanes have an info that must be recorded by itself.
@@ -71,8 +74,8 @@ class BatchInfos:
         Raises:
           TypeError: they are no dict.
         """
-        if not infos and self._without and type(infos) is dict:
-            return self._without, self._none
+        if not infos and self.without and type(infos) is dict:
+            return self.without, self._none
         vector_info.check(infos)
         again = self._again(infos)
         if again is None:
@@ -89,7 +92,7 @@ class BatchInfos:
             if mask.any():
                 leaves.append(BatchLeaf(key, values, None if mask.all() else mask))
         if not infos:
-            self._without = leaves
+            self.without = leaves
         elif not single.any():
             self._learn(infos, leaves)
         return leaves, single

@@ -158,7 +158,7 @@ class BatchWriter(RecordingWriter):
           RecordingError: no episode has begun, or recording is not possible any more.
         """
         self._recording.check()
-        if not (self._log.running | self._log.awaiting_autoreset | self._autoresets.due).any():
+        if self._autoresets.due is None and not (self._log.running | self._log.awaiting_autoreset).any():
             raise RecordingError("no environment is within an episode; call start() before step()")
         for name, batch in {OBSERVATION: observation, ACTION: action, REWARD: reward}.items():
             self._check(batch, name)

@@ -23,7 +23,7 @@ from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.vector_result import Flags, VectorResult, start_provenance
 from rlds_kit.storage.array_columns import NotColumnsError
 from rlds_kit.storage.array_form import is_alike
-from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
+from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
 
@@ -61,7 +61,9 @@ class VectorColumns:
         self.running = np.zeros(num_envs, np.bool_)
         self._broken_off = np.zeros(num_envs, np.bool_)  # whose last episode was broken off
         self._none = np.zeros(num_envs, np.bool_)
-        self._going_on = np.ones(num_envs)  # discounts of a step in which no episode terminates
+        self._every = np.ones(num_envs, np.bool_).tobytes()
+        self._plain: RowKeys | None = None  # the columns of rows that `_append_again` adds
+        self._without = list[np.ndarray]()  # the values of their infos, which have no items
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs, self._mode, self._resets = declared, num_envs, mode, resets
         self._autoreset = AutoresetStarts(resets, num_envs)
@@ -107,21 +109,26 @@ class VectorColumns:
         self._append(lanes, as_array(observations), infos, None, errors)
         return errors
 
-    def step(self, actions: Any, result: VectorResult, resetting: np.ndarray, over: np.ndarray) -> FirstError:
+    def step(
+        self, actions: Any, result: VectorResult, resetting: np.ndarray | None, over: np.ndarray | None
+    ) -> FirstError:
         """Records the results of a step, which resets environments where `resetting` is true. Returns the errors.
 
-        Episodes end where `over` is true, both `[environments]` bool.
+        Episodes end where `over` is true, both `[environments]` bool; None: False everywhere.
         """
         observations, rewards, terminated, truncated, infos = result
-        observations, errors = as_array(observations), FirstError()
-        if np.count_nonzero(resetting):
+        errors = FirstError()
+        if resetting is not None:
             self._begin_next(resetting)
         acted = as_array(actions), as_array(rewards), terminated
-        if self._mode is AutoresetMode.SAME_STEP:
-            self._step_and_begin(observations, as_array(infos), acted, truncated, over, errors)
+        is_same_step = self._mode is AutoresetMode.SAME_STEP
+        if over is not None and is_same_step:
+            self._step_and_begin(as_array(observations), as_array(infos), acted, truncated, over, errors)
             return errors
-        self._append(self.running.nonzero()[0], observations, infos, acted, errors)
-        if np.count_nonzero(over):
+        if not self._append_again(observations, infos, acted):
+            own = vector_info.of_steps(as_array(infos)) if is_same_step else infos
+            self._append(self.running.nonzero()[0], as_array(observations), own, acted, errors)
+        if over is not None:
             self._end(over & self.running, truncated, terminated)
         return errors
 
@@ -172,6 +179,29 @@ class VectorColumns:
             self.running[ended] = False
             self._rows.end_where(ended, ending, terminated=flags[0], truncated=flags[1])
 
+    def _append_again(self, observations: Any, infos: Any, acted: Acted) -> bool:
+        """Adds a row to all lanes if it is made like the last plain one; returns whether it was added."""
+        keys, are_none = self._plain, self._infos is None or (type(infos) is dict and not infos)
+        if keys is None or not are_none or self.running.tobytes() != self._every:
+            return False
+        actions, rewards, terminated = acted
+        values = (observations, *self._without, actions, rewards, np.subtract(1.0, terminated))
+        if not self._rows.append_again(keys, values):
+            self._plain = None
+        return self._plain is not None
+
+    def _learn(self) -> None:
+        """Makes the last row the plain one if its fields are arrays that are valid whatever their values are.
+
+        It was of all lanes, had actions, and no infos or time.
+        """
+        fields = [each.known for each in (self._observation, self._action, self._reward)]
+        keys = [each[0] for each in fields if each is not None]
+        if len(keys) == len(fields):
+            without = [] if self._infos is None else self._infos.without
+            self._plain = RowKeys((keys[0], *(leaf.key for leaf in without)), (*keys[1:], self._discount))
+            self._without = [leaf.values for leaf in without]
+
     def _append(
         self,
         lanes: np.ndarray,
@@ -191,7 +221,10 @@ class VectorColumns:
         with errors:
             self._warn()
         if single is self._none or not np.count_nonzero(single):
-            self._rows.append(leaves, None if len(lanes) == self._num_envs else lanes)
+            are_all = len(lanes) == self._num_envs
+            self._rows.append(leaves, None if are_all else lanes)
+            if are_all and acted is not None and times is None and not (infos and self._infos is not None):
+                self._learn()
             return
         self._rows.append(leaves, lanes[~single[lanes]])
         for lane in lanes[single[lanes]].tolist():
@@ -218,8 +251,7 @@ class VectorColumns:
         """The columns of actions and their results."""
         (actions, rewards, terminated), fields = acted, self._rows.fields
         done = self._action.leaves(actions, fields, is_acted=True) + self._reward.leaves(rewards, fields, is_acted=True)
-        discounts = np.subtract(1.0, terminated) if np.count_nonzero(terminated) else self._going_on
-        return [*done, BatchLeaf(self._discount, discounts)]
+        return [*done, BatchLeaf(self._discount, np.subtract(1.0, terminated))]
 
     def _final(
         self, lanes: np.ndarray, others: Any, infos: dict[str, Any], acted: Acted, times: np.ndarray | None

@@ -201,7 +201,8 @@ class VectorLogger(Recorded, Closing, _Wrapper):
 
     def _playing(self) -> list[int]:
         """The sub-environments that execute an action at the next step."""
-        return [int(index) for index in np.flatnonzero(self._log.running & ~self._autoresets.due)]
+        due = self._autoresets.due
+        return np.flatnonzero(self._log.running if due is None else self._log.running & ~due).tolist()
 
     def _chosen(self, options: dict[str, Any] | None) -> list[int]:
         """The sub-environments that a reset with these options resets."""

@@ -79,19 +79,21 @@ class VectorRows:
                 self._start(index, observations, infos, seed=seeds[index], options=options)
         return errors
 
-    def step(self, actions: Any, result: VectorResult, resetting: np.ndarray, over: np.ndarray) -> FirstError:
+    def step(
+        self, actions: Any, result: VectorResult, resetting: np.ndarray | None, over: np.ndarray | None
+    ) -> FirstError:
         """Records the result of a step, or of an autoreset where `resetting` is true. Returns the errors.
 
-        Episodes end where `over` is true, both `[environments]` bool.
+        Episodes end where `over` is true, both `[environments]` bool; None: False everywhere.
         """
         errors = FirstError()
         for index, log in enumerate(self._logs):
             with errors:
-                if resetting[index]:
+                if resetting is not None and resetting[index]:
                     self._start(index, result[0], result[4], autoreset=True)
                 elif log.is_running:
                     self._step(index, actions, result)
-                elif self._mode is AutoresetMode.SAME_STEP and over[index]:
+                elif self._mode is AutoresetMode.SAME_STEP and over is not None and over[index]:
                     self._start_next(index, result)  # the episode before was broken off
         return errors
 

@@ -117,19 +117,13 @@ static int put_array(PyObject *rows, PyObject *at, PyObject *which, PyObject *va
   return PyArray_Check(rows) && PyArray_Check(values) && copy_lanes((PyArrayObject *)rows, at, which, (PyArrayObject *)values);
 }
 
-/* Copies one column of a step. Returns its bytes of a lane; -1 if the column is not known or made otherwise; -2 after an
- * error. Counts the columns of which every row has a value. */
-static Py_ssize_t put_leaf(PyObject *columns, PyObject *leaf, PyObject *at, PyObject *which, PyObject *every,
-                           Py_ssize_t *always) {
-  if (!PyTuple_Check(leaf) || PyTuple_Size(leaf) != 3) {
-    PyErr_SetString(PyExc_TypeError, "expected a key, values and a mask for each column");
-    return -2;
-  }
-  PyObject *values = PyTuple_GetItem(leaf, 1), *mask = PyTuple_GetItem(leaf, 2);
-  PyObject *column = PyDict_GetItemWithError(columns, PyTuple_GetItem(leaf, 0)), *array = NULL, *present = NULL;
-  if (!column) return PyErr_Occurred() ? -2 : -1;
+/* Copies the values of a column, and their flags of presence if it has some. Returns its bytes of a lane; -1 if the column
+ * is made otherwise, or has no flags though there is a mask; -2 after an error. Counts the columns of which every row has
+ * a value. */
+static Py_ssize_t put_column(PyObject *column, PyObject *values, PyObject *at, PyObject *which, PyObject *mask,
+                             PyObject *every, Py_ssize_t *always) {
+  PyObject *array = NULL, *present = NULL;
   Py_ssize_t found = -2;
-  Py_INCREF(column); /* another thread may run while memory is cleared */
   if ((array = PyObject_GetAttr(column, array_name)) && (present = PyObject_GetAttr(column, present_name))) {
     int is_copied = put_array(array, at, which, values);
     if (is_copied && present != Py_None)
@@ -140,6 +134,20 @@ static Py_ssize_t put_leaf(PyObject *columns, PyObject *leaf, PyObject *at, PyOb
   }
   Py_XDECREF(array);
   Py_XDECREF(present);
+  return found;
+}
+
+/* Copies one column of a step, as put_column; -1 also if it is not known. */
+static Py_ssize_t put_leaf(PyObject *columns, PyObject *leaf, PyObject *at, PyObject *which, PyObject *every,
+                           Py_ssize_t *always) {
+  if (!PyTuple_Check(leaf) || PyTuple_Size(leaf) != 3) {
+    PyErr_SetString(PyExc_TypeError, "expected a key, values and a mask for each column");
+    return -2;
+  }
+  PyObject *column = PyDict_GetItemWithError(columns, PyTuple_GetItem(leaf, 0));
+  if (!column) return PyErr_Occurred() ? -2 : -1;
+  Py_INCREF(column); /* another thread may run while memory is cleared */
+  Py_ssize_t found = put_column(column, PyTuple_GetItem(leaf, 1), at, which, PyTuple_GetItem(leaf, 2), every, always);
   Py_DECREF(column);
   return found;
 }
@@ -155,6 +163,27 @@ static Py_ssize_t count_always(PyObject *columns) {
     Py_DECREF(present);
   }
   return count;
+}
+
+/* put_columns(columns, values, places, every): see batch_buffer.put_columns_in_python. */
+static PyObject *put_columns(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *columns, *given, *at, *every;
+  if (!PyArg_UnpackTuple(args, "put_columns", 4, 4, &columns, &given, &at, &every)) return NULL;
+  if (!PyTuple_Check(columns) || !PyTuple_Check(given) || PyTuple_Size(columns) != PyTuple_Size(given)) {
+    PyErr_SetString(PyExc_TypeError, "expected a tuple of columns, and one with an array for each");
+    return NULL;
+  }
+  Py_ssize_t bytes = 0, always = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(columns); ++i) {
+    PyObject *values = PyTuple_GetItem(given, i); /* a subclass could have more than its array, such as a mask */
+    Py_ssize_t found = !PyArray_CheckExact(values) ? -1 :
+        put_column(PyTuple_GetItem(columns, i), values, at, Py_None, Py_None, every, &always);
+    if (found < -1) return NULL;
+    if (found < 0) return PyLong_FromLong(-1);
+    bytes += found;
+  }
+  return PyLong_FromSsize_t(bytes);
 }
 
 /* put_leaves(columns, leaves, lanes, places, every): see batch_buffer.put_leaves_in_python. */
@@ -347,6 +376,7 @@ static PyMethodDef methods[] = {
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},
     {"put_lanes", put_lanes, METH_VARARGS, "Copy values of lanes into rows; return False if they are not made like these."},
+    {"put_columns", put_columns, METH_VARARGS, "Copy a row into columns; return its bytes of a lane, or -1."},
     {"put_leaves", put_leaves, METH_VARARGS, "Copy a row; return its bytes of a lane, or -1 if NumPy must copy it."},
     {"turn", turn, METH_VARARGS, "Copy rows of lanes so that those of each lane are in one piece."},
     {"values", values, METH_VARARGS, "Return all values of a row, given its form; None if it is made otherwise."},

@@ -5,13 +5,13 @@ separates them when it makes blocks.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from rlds_kit.storage.array_form import native, put_lanes, turn
 from rlds_kit.storage.array_pool import ArrayPool
-from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, row_bytes
+from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys, row_bytes
 from rlds_kit.storage.buffer import stored
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.lane_blocks import LaneColumn, is_light
@@ -44,14 +44,37 @@ class BatchBuffer:
         self.capacity, self.is_clean = capacity, True
         self._observed, self._acted = (_Side(lanes, capacity, pool) for _ in range(2))
         self._pool, self._turned = pool, turned
+        self._known: tuple[RowKeys, tuple[_Values, ...]] | None = None  # columns that a row can be copied into
 
     def put(self, leaves: BatchLeaves, lanes: np.ndarray | None, places: Places) -> int:
         """Copies a row of some lanes, of all if `lanes` is None; returns its bytes of one lane."""
         nbytes = 0
         for side, given in ((self._observed, leaves.observed), (self._acted, leaves.acted)):
             copied = put_leaves(side.values, given, lanes, places, side.every)
-            nbytes += side.put(given, lanes, places) if copied < 0 else copied
+            if copied < 0:
+                self._known = None
+                copied = side.put(given, lanes, places)
+            nbytes += copied
         return nbytes
+
+    def put_again(self, keys: RowKeys, values: tuple[Any, ...], places: Places) -> int:
+        """Copies a row of all lanes, each with a value of each column, in a fraction of the time of `put`.
+
+        Args:
+          keys: of the columns; the same object as for earlier rows.
+          values: of any type, in the order of `keys`: first the observation side.
+          places: of the rows.
+
+        Returns:
+          Its bytes of one lane; -1: `put` must copy it, since it needs another column or another form of one. Then some
+          may have been copied.
+        """
+        if self._known is None or self._known[0] is not keys:
+            observed, acted = self._observed.columns_of(keys.observed), self._acted.columns_of(keys.acted)
+            if observed is None or acted is None:
+                return -1
+            self._known = keys, (*observed, *acted)
+        return put_columns(self._known[1], values, places, self._observed.every)
 
     def put_row(self, lane: int, observed: Leaves, acted: Leaves, places: Places) -> int:
         """Copies a row of one lane; returns its bytes.
@@ -59,6 +82,7 @@ class BatchBuffer:
         Raises:
           UnsupportedTypeError: a dtype is not supported; `clean` must be called before the next row.
         """
+        self._known = None
         return self._observed.put_row(lane, observed, places) + self._acted.put_row(lane, acted, places)
 
     def clean(self, places: Places) -> None:
@@ -166,6 +190,21 @@ def put_leaves_in_python(
     return nbytes if has_all or always == sum(column.present is None for column in columns.values()) else -1
 
 
+def put_columns_in_python(columns: tuple[_Values, ...], values: tuple[Any, ...], places: Places, every: Any) -> int:
+    """Copies a row of all lanes; arguments and result as for `put_leaves_in_python`, with a value for each column."""
+    nbytes = 0
+    for column, item in zip(columns, values, strict=True):
+        if type(item) is not np.ndarray or not put_lanes(column.array, places, None, item):
+            return -1
+        if column.present is not None and not put_lanes(column.present, places, None, every):
+            return -1
+        nbytes += item.nbytes // len(item)
+    return nbytes
+
+
+put_columns: Final[Callable[[tuple[_Values, ...], tuple[Any, ...], Places, np.ndarray], int]] = getattr(
+    native, "put_columns", put_columns_in_python
+)
 put_leaves: Final[
     Callable[[dict[ColumnKey, _Values], Sequence[BatchLeaf], np.ndarray | None, Places, np.ndarray], int]
 ] = getattr(native, "put_leaves", put_leaves_in_python)
@@ -217,6 +256,12 @@ class _Side:
                     values.present[place, lane] = True
         self._omit(set(leaves.keys), places)
         return nbytes
+
+    def columns_of(self, keys: Sequence[ColumnKey]) -> list[_Values] | None:
+        """The columns of a row that has all of these; None if there are no such, or other columns need flags."""
+        found = [values for key in keys if (values := self.values.get(key)) is not None]
+        always = [values for values in self.values.values() if values.present is None]
+        return found if len(found) == len(keys) and all(each in found for each in always) else None
 
     def clean(self, places: Places) -> None:
         """Removes what is not in the first `places` rows of each lane."""

@@ -34,6 +34,18 @@ class BatchLeaves(NamedTuple):  # made for each row, in a third of the time of a
     acted: Sequence[BatchLeaf] = ()
 
 
+class RowKeys(NamedTuple):
+    """The columns of a row in which each lane has a value of each of them.
+
+    Attributes:
+      observed: those of the observation side.
+      acted: those of the action that led to it.
+    """
+
+    observed: tuple[ColumnKey, ...]
+    acted: tuple[ColumnKey, ...]
+
+
 def row_bytes(leaves: Sequence[BatchLeaf]) -> int:
     """Bytes of one lane.
 

@@ -3,7 +3,7 @@
 import functools
 import time
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from rlds_kit.base.errors import RecordingError
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.batch_buffer import BatchBuffer
-from rlds_kit.storage.batch_leaves import BatchLeaves, row_bytes
+from rlds_kit.storage.batch_leaves import BatchLeaves, RowKeys, row_bytes
 from rlds_kit.storage.batch_jobs import GivenStarts, Starts
 from rlds_kit.storage.batch_state import BatchState
 from rlds_kit.storage.declared import DeclaredFields
@@ -109,6 +109,30 @@ class BatchRecorder:
                 if self._commit(state, buffer, rows, count, nbytes * count):
                     return
 
+    def append_again(self, keys: RowKeys, values: tuple[Any, ...]) -> bool:
+        """Adds a row to all lanes, which have open episodes, in a fraction of the time of `append`.
+
+        Args:
+          keys: of the columns; the same object as for earlier rows.
+          values: of any type, in the order of `keys`: first the observation side.
+
+        Returns:
+          Whether it was added. If not, because it is not made like earlier rows, `append` must be called.
+
+        Raises:
+          RecordingError: the recorder cannot write.
+        """
+        if not self._row_bytes:
+            return False
+        with self._intake.lock:
+            while True:
+                state, buffer = self._room(None)
+                nbytes = buffer.put_again(keys, values, state.places)
+                if nbytes < 0:
+                    return False
+                if self._commit(state, buffer, self._every, self._lanes, nbytes * self._lanes):
+                    return True
+
     def append_row(self, lane: int, observed: Leaves, acted: Leaves) -> None:
         """Adds a row to one lane, which has an open episode.
 
@@ -180,8 +204,8 @@ class BatchRecorder:
             rows = min(rows, max(BLOCK_ROWS, BUFFER_BYTES // all_bytes))
         return max(1, rows)
 
-    def _room(self, row: BatchLeaves | tuple[Leaves, Leaves]) -> tuple[BatchState, BatchBuffer]:
-        """The state, and its buffer with room for a row, like this one, of each lane."""
+    def _room(self, row: BatchLeaves | tuple[Leaves, Leaves] | None) -> tuple[BatchState, BatchBuffer]:
+        """The state, and its buffer with room for a row, like this one or like earlier ones, of each lane."""
         while True:
             self._intake.check()
             state = self._state
@@ -189,7 +213,7 @@ class BatchRecorder:
             if state.leaving is not None or (buffer is not None and _is_full(buffer, state)):
                 self.cut()
             elif buffer is None:
-                self._row_bytes = max(self._row_bytes, _bytes_of(row))
+                self._row_bytes = max(self._row_bytes, 0 if row is None else _bytes_of(row))
                 buffer = BatchBuffer(self._lanes, self._capacity, self._pool, self._turned)
                 self._swap(state, state._replace(buffer=buffer))
             else:

@@ -18,8 +18,9 @@ def test_a_reset_is_due_after_an_end() -> None:
         due = autoresets.due
         autoresets.step()
         autoresets.ended(ALL & [True, False], NONE)
+        assert due is not None
         assert due.tolist() == [True, False]
-        assert autoresets.due.tolist() == [False, False]
+        assert autoresets.due is None
     chain = autoresets.counters.provenance(0)["reset_chain"]
     assert (chain["resets"], chain["steps"]) == (2, 2)
 
@@ -29,7 +30,7 @@ def test_only_with_the_mode() -> None:
     for mode in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
         autoresets = Autoresets(mode, 2)
         autoresets.ended(ALL, ALL)
-        assert not autoresets.due.any()
+        assert autoresets.due is None
 
 
 def test_a_reset_by_the_caller_or_a_lost_result_is_not_repeated() -> None:
@@ -37,6 +38,10 @@ def test_a_reset_by_the_caller_or_a_lost_result_is_not_repeated() -> None:
     autoresets = Autoresets(AutoresetMode.NEXT_STEP, 2)
     autoresets.ended(ALL, NONE)
     autoresets.reset([1], [None, None])
+    assert autoresets.due is not None
     assert autoresets.due.tolist() == [True, False]
+    autoresets.reset([0], [None, None])
+    assert autoresets.due is None
+    autoresets.ended(ALL, NONE)
     autoresets.forget()
-    assert autoresets.due.tolist() == [False, False]
+    assert autoresets.due is None
