@@ -9,6 +9,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from rlds_kit.base.errors import SpecError
 from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.logger.reset_counter import ResetCounters
+from rlds_kit.storage.array_form import any_true
 
 
 def mode_of(envs: VectorEnv[Any, Any, Any]) -> AutoresetMode:
@@ -125,4 +126,4 @@ class Autoresets:
 
 def _or_none(flags: np.ndarray) -> np.ndarray | None:
     """The flags; None if all are False."""
-    return flags if np.count_nonzero(flags) else None
+    return flags if any_true(flags) else None

@@ -11,6 +11,7 @@ from rlds_kit.base.reset_chain import RESET_CHAIN
 from rlds_kit.logger.reset_counter import ResetCounters, ResetCounts
 from rlds_kit.logger.vector_result import start_provenance
 from rlds_kit.spec import value
+from rlds_kit.storage.array_form import any_true
 from rlds_kit.storage.episode_messages import new_id, start_message
 
 
@@ -33,10 +34,7 @@ class LaterStarts(NamedTuple):
 
     def episode_id(self, lane: int) -> bytes:
         """The id of the episode of a lane."""
-        found = self.ids.get(lane)
-        if found is None:
-            found = self.ids[lane] = new_id()
-        return found
+        return self.ids.setdefault(lane, new_id())  # one call: a signal handler may need the id too
 
     def message(self, lane: int, episode_id: bytes) -> pb.EpisodeStart:
         """The first record of the episode of a lane. Not thread-safe."""
@@ -77,7 +75,7 @@ class AutoresetStarts:
         """
         counts = self._resets.counts
         new = (self._encoded != counts.seeded) & lanes
-        if np.count_nonzero(new):
+        if any_true(new):
             self._encode(new.nonzero()[0].tolist(), counts)
         return LaterStarts(time.time_ns(), self._chains, counts, self._resets.steps, {})
 

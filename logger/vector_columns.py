@@ -22,7 +22,7 @@ from rlds_kit.logger.first_error import FirstError
 from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.vector_result import Flags, VectorResult, start_provenance
 from rlds_kit.storage.array_columns import NotColumnsError
-from rlds_kit.storage.array_form import is_alike
+from rlds_kit.storage.array_form import any_true, is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
@@ -145,10 +145,10 @@ class VectorColumns:
         ended = over & self.running
         next_begins = over & (self.running | self._broken_off)
         self._append((self.running & ~ended).nonzero()[0], observations, vector_info.of_steps(infos), acted, errors)
-        if np.count_nonzero(ended):
+        if any_true(ended):
             self._append_final(ended.nonzero()[0], observations, infos, acted, errors)
             self._end(ended & self.running, truncated, acted[2])
-        if np.count_nonzero(next_begins):
+        if any_true(next_begins):
             self._resets.reset_without_seed(next_begins)
             self._begin_next(next_begins)
             self._append(next_begins.nonzero()[0], observations, vector_info.of_resets(infos), None, errors)
@@ -166,7 +166,7 @@ class VectorColumns:
 
     def _end(self, ended: np.ndarray, truncated: np.ndarray, terminated: np.ndarray) -> None:
         """Ends the episodes of some environments."""
-        if not np.count_nonzero(truncated):
+        if not any_true(truncated):
             self._end_with(EpisodeEnd.TERMINATED, (True, False), ended)
             return
         self._end_with(EpisodeEnd.TERMINATED, (True, False), ended & ~truncated)
@@ -175,7 +175,7 @@ class VectorColumns:
 
     def _end_with(self, ending: EpisodeEnd, flags: Flags, ended: np.ndarray) -> None:
         """Ends the episodes of some environments, all with these flags."""
-        if np.count_nonzero(ended):
+        if any_true(ended):
             self.running[ended] = False
             self._rows.end_where(ended, ending, terminated=flags[0], truncated=flags[1])
 
@@ -220,7 +220,7 @@ class VectorColumns:
             leaves, single = BatchLeaves(), np.ones(self._num_envs, np.bool_)
         with errors:
             self._warn()
-        if single is self._none or not np.count_nonzero(single):
+        if single is self._none or not any_true(single):
             are_all = len(lanes) == self._num_envs
             self._rows.append(leaves, None if are_all else lanes)
             if are_all and acted is not None and times is None and not (infos and self._infos is not None):

@@ -33,6 +33,21 @@ static PyObject *is_alike(PyObject *self, PyObject *args) {
   return PyBool_FromLong(has_form_of((PyArrayObject *)array, 0, (PyArrayObject *)example));
 }
 
+static PyObject *any_true(PyObject *self, PyObject *flags) {
+  (void)self;
+  if (!check_arrays(flags, flags)) return NULL;
+  PyArrayObject *array = (PyArrayObject *)flags;
+  if (PyArray_TYPE(array) != NPY_BOOL) {
+    PyErr_SetString(PyExc_TypeError, "expected flags");
+    return NULL;
+  }
+  if (!PyArray_IS_C_CONTIGUOUS(array)) return PyArray_Any(array, NPY_RAVEL_AXIS, NULL);
+  const char *bytes = PyArray_BYTES(array);
+  Py_ssize_t count = PyArray_NBYTES(array);
+  /* All are false if the first one is, and each is equal to the next. */
+  return PyBool_FromLong(count && (*bytes || memcmp(bytes, bytes + 1, (size_t)count - 1)));
+}
+
 /* Releases the GIL only for new memory: waiting for a thread that compresses to return it may take longer than to copy a
  * frame. */
 static PyObject *put_row(PyObject *self, PyObject *args) {
@@ -372,6 +387,7 @@ static int prepare(PyObject *module) {
 }
 
 static PyMethodDef methods[] = {
+    {"any_true", any_true, METH_O, "Return whether one of an array of flags is true."},
     {"are_inside", are_inside, METH_VARARGS, "Return whether all values are within bounds; None if that is left to NumPy."},
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},

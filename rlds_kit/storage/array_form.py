@@ -31,6 +31,15 @@ def is_alike_in_python(array: np.ndarray, example: np.ndarray) -> bool:
     return array.shape == example.shape and array.dtype == example.dtype
 
 
+def any_true_in_python(flags: np.ndarray) -> bool:
+    """Whether one of an array of flags is true. NumPy's functions call Python code, which takes longer.
+
+    >>> any_true_in_python(np.array([False, True])), any_true_in_python(np.array([False, False]))
+    (True, False)
+    """
+    return bool(np.count_nonzero(flags))
+
+
 def put_row_in_python(rows: np.ndarray, row: int, array: np.ndarray) -> bool:
     """Copies an array into a row, if dtype and shape match and the row exists; returns whether it did.
 
@@ -88,6 +97,7 @@ def turn_in_python(rows: np.ndarray, lanes: np.ndarray) -> None:
     lanes[...] = rows[: lanes.shape[1]].swapaxes(0, 1)
 
 
+any_true: Final[Callable[[np.ndarray], bool]] = getattr(native, "any_true", any_true_in_python)
 is_alike: Final[Callable[[np.ndarray, np.ndarray], bool]] = is_alike_in_python if native is None else native.is_alike
 put_row: Final[Callable[[np.ndarray, int, np.ndarray], bool]] = put_row_in_python if native is None else native.put_row
 put_lanes: Final[Callable[[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray], bool]] = (

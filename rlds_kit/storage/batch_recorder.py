@@ -10,10 +10,11 @@ import numpy as np
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import RecordingError
 from rlds_kit.base.step import EpisodeEnd
+from rlds_kit.storage.array_form import any_true
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.batch_buffer import BatchBuffer
-from rlds_kit.storage.batch_leaves import BatchLeaves, RowKeys, row_bytes
 from rlds_kit.storage.batch_jobs import GivenStarts, Starts
+from rlds_kit.storage.batch_leaves import BatchLeaves, RowKeys, row_bytes
 from rlds_kit.storage.batch_state import BatchState
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.episode_messages import end_message
@@ -81,7 +82,7 @@ class BatchRecorder:
             while True:
                 self._intake.check()
                 state = self._state
-                if np.count_nonzero(state.is_open & lanes):
+                if any_true(state.is_open & lanes):
                     self._end(lanes, EpisodeEnd.INTERRUPTED)
                 elif self._swap(state, state.with_starts(lanes, starts)):
                     return
@@ -166,7 +167,7 @@ class BatchRecorder:
         self._intake.check()
         with self._intake.lock:
             missing = lanes & ~self._state.is_open
-            if np.count_nonzero(missing):
+            if any_true(missing):
                 raise RecordingError(f"environment {missing.nonzero()[0][0]} has no open episode")
             self._end(lanes, ending, terminated=terminated, truncated=truncated)
         if self._intake.policy.each_episode:

@@ -37,11 +37,13 @@ class Boundary(NamedTuple):
 
     def in_order(self) -> Iterator["Boundary"]:
         """All boundaries up to this one, in their order."""
-        found, one = [self], self.before
+        found: list[Boundary] = []
+        one: Boundary | None = self
         while one is not None:
             found.append(one)
             one = one.before
-        return reversed(found)
+        found.reverse()
+        return iter(found)
 
 
 class BatchState(NamedTuple):  # made for each row, in a third of the time of a frozen dataclass

@@ -11,7 +11,9 @@ from typing import Any, Final
 
 INTERRUPTED_FILES: Final = (
     "batch_buffer.py",
+    "batch_jobs.py",
     "batch_recorder.py",
+    "batch_state.py",
     "branch.py",
     "buffer.py",
     "declared.py",

@@ -22,6 +22,21 @@ def test_both_say_which_arrays_are_alike(one: np.ndarray, other: np.ndarray) -> 
     assert array_form.is_alike(one, one.copy(order="F"))
 
 
+@given(st.lists(st.booleans(), max_size=9), st.integers(1, 3))
+def test_both_find_a_flag(flags: list[bool], every: int) -> None:
+    """Wherever it is, also if the flags are not in one piece."""
+    array = np.array(flags, np.bool_)[::every]
+    assert array_form.any_true(array) == array_form.any_true_in_python(array) == (True in flags[::every])
+
+
+@pytest.mark.skipif(array_form.native is None, reason="needs the C extension")
+@pytest.mark.parametrize("wrong", [np.zeros(2), [True]])
+def test_what_are_no_flags_is_refused(wrong: Any) -> None:
+    """With an error."""
+    with pytest.raises(TypeError):
+        array_form.any_true(wrong)
+
+
 @pytest.mark.parametrize("other", [np.dtype("<M8[ms]"), np.dtype([("x", "<f4")]), np.dtype(">f8"), np.dtype("S1")])
 def test_dtypes_that_differ_a_little_are_not_alike(other: np.dtype[Any]) -> None:
     """Units, names and the order of bytes count."""

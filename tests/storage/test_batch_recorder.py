@@ -16,7 +16,7 @@ import rlds_kit
 from rlds_kit import EpisodeEnd, RecordingError
 from rlds_kit import spec as specs
 from rlds_kit.base.rlds_kit_pb2 import EpisodeStart
-from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
+from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
 from rlds_kit.storage.batch_recorder import BatchRecorder
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.policy import FlushPolicy
@@ -164,6 +164,93 @@ def test_an_interrupted_row_is_there_or_not(
         assert _read(directory) in [_of_lanes(each) for each in candidates], (number, struck)
         number += 1
     assert number > 30
+
+
+def _plain_row(batch: BatchRecorder, row: int) -> tuple[RowKeys, tuple[Any, ...], BatchLeaves]:
+    """A row of all lanes that can be added again."""
+    observed, acted = batch.fields.leaves({"observation": np.zeros(2, np.float32)}, {"reward": 0.0})
+    lanes = np.arange(LANES, dtype=np.float32)
+    values = np.stack([np.full_like(lanes, row), lanes], axis=1), np.full(LANES, row / 2)
+    leaves = [BatchLeaf(key, each) for key, each in zip((*observed.keys, *acted.keys), values, strict=True)]
+    return RowKeys(tuple(observed.keys), tuple(acted.keys)), values, BatchLeaves(leaves[:1], leaves[1:])
+
+
+def _read_plain(directory: Path) -> Rows:
+    """The first numbers of the observations of each lane; those of another lane are no rows of this one."""
+    found: Rows = {}
+    for episode in rlds_kit.open(directory).episodes:
+        observations = np.array([step["observation"] for step in episode.steps])
+        lane = episode.metadata["lane"]
+        assert (observations[:, 1] == lane).all()
+        assert [step["reward"] for step in list(episode.steps)[:-1]] == (observations[1:, 0] / 2).tolist()
+        found[lane] = observations[:, 0].astype(int).tolist()
+    return found
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("no_fsync")
+@pytest.mark.parametrize("handler", HANDLERS)
+@pytest.mark.parametrize("block_rows", [2, 64])
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_an_interrupted_row_like_earlier_ones_is_there_or_not(
+    tmp_path: Path, handler: str, block_rows: int, first: int
+) -> None:
+    """Wherever Ctrl-C or a handler that flushes or closes strikes, for all lanes alike; it is never there twice."""
+    number, struck = 0, ["begin"]
+    while struck:
+        directory = tmp_path / str(number)
+        policy = FlushPolicy(block_rows=block_rows, interval=None)
+        with Recorder(directory, DECLARED, policy=policy) as recorder:
+            batch = recorder.start_batch(LANES)
+            batch.start({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
+            keys, _, leaves = _plain_row(batch, 0)
+            batch.append(leaves)
+            for row in range(1, first):
+                _add_plain(batch, keys, row)
+            deeds: dict[str, Callable[..., object]] = {
+                "ctrl-c": signal.default_int_handler,
+                "flush": partial(_heedless, recorder.flush),
+                "close": partial(_heedless, recorder.close),
+            }
+            raised = None
+            with interrupt_at(number, deeds[handler]) as struck:
+                try:
+                    _add_plain(batch, keys, first)
+                except (KeyboardInterrupt, RecordingError) as error:
+                    raised = error
+            after = range(first + 1, first + 4) if handler != "close" or not struck else ()
+            for row in after:
+                _add_plain(batch, keys, row)
+        with_it, without = [*range(first + 1), *after], [*range(first), *after]
+        candidates = [with_it] if raised is None else [with_it, without]
+        assert _read_plain(directory) in [dict.fromkeys(range(LANES), each) for each in candidates], (number, struck)
+        number += 1
+    assert number > 20
+
+
+def _add_plain(batch: BatchRecorder, keys: RowKeys, row: int) -> None:
+    _, values, leaves = _plain_row(batch, row)
+    if not batch.append_again(keys, values):
+        batch.append(leaves)
+
+
+def test_rows_like_earlier_ones(tmp_path: Path) -> None:
+    """Are added to known columns of a buffer; nothing is added where there are none, or a value has another form."""
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy(block_rows=4, interval=None)) as recorder:
+        batch = recorder.start_batch(LANES)
+        batch.start({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
+        keys, values, leaves = _plain_row(batch, 0)
+        assert not batch.append_again(keys, values)
+        batch.append(leaves)
+        added = []
+        for row in range(1, 12):
+            _, values, leaves = _plain_row(batch, row)
+            added.append(batch.append_again(keys, values))
+            if not added[-1]:
+                batch.append(leaves)
+        assert not batch.append_again(keys, (values[0].astype(np.float64), values[1]))
+    assert added == [True, True, True, False] * 2 + [True, True, True]
+    assert _read_plain(tmp_path) == {lane: [*range(12)] for lane in range(LANES)}
 
 
 def test_an_episode_that_waits_to_be_written_is_few_objects(tmp_path: Path) -> None:
