@@ -66,6 +66,7 @@ class AutoresetStarts:
         self._resets = resets
         self._chains: dict[int, _Chain] = {}  # replaced, never changed
         self._encoded = np.full(lanes, -1, np.int64)  # which reset had the seed of the chain
+        self._complete: np.ndarray | None = None  # `counts.seeded` for which all chains are encoded
 
     def starts(self, lanes: np.ndarray) -> LaterStarts:
         """The starts of episodes of some environments, `[environments]` bool, that begin now.
@@ -74,19 +75,21 @@ class AutoresetStarts:
           UnsupportedTypeError: the seed of an environment cannot be recorded.
         """
         counts = self._resets.counts
-        new = (self._encoded != counts.seeded) & lanes
-        if any_true(new):
-            self._encode(new.nonzero()[0].tolist(), counts)
+        if self._complete is not counts.seeded:
+            self._encode(lanes, counts)
         return LaterStarts(time.time_ns(), self._chains, counts, self._resets.steps, {})
 
-    def _encode(self, lanes: list[int], counts: ResetCounts) -> None:
-        """Encodes the chains of some environments."""
-        chains = {**self._chains}
-        for lane in lanes:
+    def _encode(self, lanes: np.ndarray, counts: ResetCounts) -> None:
+        """Encodes the chains of some environments that have had new seeds."""
+        is_new = self._encoded != counts.seeded
+        chosen, chains = (is_new & lanes).nonzero()[0].tolist(), {**self._chains}
+        for lane in chosen:
             start = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
             chains[lane] = _Chain(start, *_numbers(start))
         self._chains = chains
-        self._encoded[lanes] = counts.seeded[lanes]
+        self._encoded[chosen] = counts.seeded[chosen]
+        if not any_true(is_new & ~lanes):
+            self._complete = counts.seeded
 
 
 class _Chain(NamedTuple):

@@ -5,6 +5,7 @@ which splits them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -31,6 +32,36 @@ _EVERY, _SOME, _OTHERS = range(3)
 """Which lanes have a column: all, those for which the masks that are alike are true, or the others."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class InfoColumns:
+    """The columns of infos of one form.
+
+    Attributes:
+      keys: of the columns.
+    """
+
+    keys: tuple[ColumnKey, ...]
+
+
+class InfoRow(NamedTuple):
+    """Infos of a known form.
+
+    Attributes:
+      columns: the same object for all infos of the form.
+      values: of each column, `[lanes, ...]`.
+      masks: of each column, `[lanes]` bool, which lanes have a value, or None for all; empty: all have all.
+    """
+
+    columns: InfoColumns
+    values: list[np.ndarray]
+    masks: list[np.ndarray | None]
+
+    def leaves(self) -> list[BatchLeaf]:
+        """The columns with their values."""
+        masks = self.masks or [None] * len(self.values)
+        return [BatchLeaf(*each) for each in zip(self.columns.keys, self.values, masks, strict=True)]
+
+
 class _Form(NamedTuple):
     """The form of infos whose values are arrays. Each of their masks is true everywhere, or they are alike.
 
@@ -38,13 +69,15 @@ class _Form(NamedTuple):
       form: of the arrays.
       every: numbers of the arrays that are masks and true everywhere.
       alike: numbers of those that are alike, and true for some lanes.
-      columns: the key of each; the number of its array, or None if it is of empty dicts; and which lanes have it.
+      columns: of the infos.
+      places: of each column, the number of its array, or None if it is of empty dicts; and which lanes have it.
     """
 
     form: RowForm
     every: list[int]
     alike: list[int]
-    columns: list[tuple[ColumnKey, int | None, int]]
+    columns: InfoColumns
+    places: list[tuple[int | None, int]]
 
 
 class BatchInfos:
@@ -53,9 +86,6 @@ class BatchInfos:
     Args:
       lanes: number of environments.
       none: `[lanes]` bool, all False; returned where no lane must be recorded by itself.
-
-    Attributes:
-      without: the columns of infos without items; empty before the first ones.
     """
 
     def __init__(self, lanes: int, none: np.ndarray) -> None:
@@ -66,7 +96,7 @@ class BatchInfos:
         self._keys: dict[tuple[Path, object], ColumnKey | None] = {}
         self._nothing = self._none.tobytes()
         self._forms: list[_Form] = []
-        self.without: list[BatchLeaf] = []
+        self._without: InfoRow | None = None  # infos without items
 
     def leaves(self, infos: Mapping[str, Any], fields: DeclaredFields) -> tuple[list[BatchLeaf], np.ndarray]:
         """The columns of infos, and `[lanes]` bool: which lanes have an info that must be recorded by itself.
@@ -74,15 +104,13 @@ class BatchInfos:
         Raises:
           TypeError: they are no dict.
         """
-        if not infos and self.without and type(infos) is dict:
-            return self.without, self._none
-        vector_info.check(infos)
-        again = self._again(infos)
-        if again is None:
+        row = self.again(infos)
+        if row is None:
+            vector_info.check(infos)
             infos = as_array(infos)
-            again = self._again(infos)
-        if again is not None:
-            return again, self._none
+            row = self.again(infos)
+        if row is not None:
+            return row.leaves(), self._none
         single = self._none.copy()
         found = list(self._walk(infos, (), self._all, single, fields))
         if len(found) > MAX_LEAVES:  # recorded one by one, infos with so many items are stored differently
@@ -92,26 +120,31 @@ class BatchInfos:
             if mask.any():
                 leaves.append(BatchLeaf(key, values, None if mask.all() else mask))
         if not infos:
-            self.without = leaves
+            self._without = InfoRow(
+                InfoColumns(tuple(leaf.key for leaf in leaves)), [leaf.values for leaf in leaves], []
+            )
         elif not single.any():
             self._learn(infos, leaves)
         return leaves, single
 
-    def _again(self, infos: Mapping[str, Any]) -> list[BatchLeaf] | None:
-        """The columns of infos of a known form; None if they are of another one."""
+    def again(self, infos: object) -> InfoRow | None:
+        """Infos of a known form; None if they are of another one."""
+        if type(infos) is dict and not infos:
+            return self._without
         for form in self._forms:
-            leaves = form.form.leaves(infos)
-            columns = None if leaves is None else self._columns_of(form, leaves.items)
-            if columns is not None:
-                return columns
+            arrays = form.form.items(infos)
+            row = None if arrays is None else self._row_of(form, arrays)
+            if row is not None:
+                return row
         return None
 
-    def _columns_of(self, form: _Form, arrays: list[Any]) -> list[BatchLeaf] | None:
-        """The columns of the arrays in infos of a form; None if their masks are not as in this form."""
+    def _row_of(self, form: _Form, arrays: list[Any]) -> InfoRow | None:
+        """The infos of a form that have these arrays; None if their masks are not as in this form."""
         for number in form.every:  # loops, as generators would take twice as long for two or three arrays
             if arrays[number].tobytes() != self._every:
                 return None
-        masks = None, None, None
+        values = [self._empty if at is None else arrays[at] for at, _ in form.places]
+        masks = list[np.ndarray | None]()
         if form.alike:
             mask, first = arrays[form.alike[0]], arrays[form.alike[0]].tobytes()
             if first in (self._every, self._nothing):
@@ -119,8 +152,9 @@ class BatchInfos:
             for number in form.alike:
                 if arrays[number].tobytes() != first:
                     return None
-            masks = None, mask, ~mask
-        return [BatchLeaf(key, self._empty if at is None else arrays[at], masks[of]) for key, at, of in form.columns]
+            kinds = None, mask, ~mask
+            masks = [kinds[of] for _, of in form.places]
+        return InfoRow(form.columns, values, masks)
 
     def _learn(self, infos: Mapping[str, Any], leaves: Sequence[BatchLeaf]) -> None:
         """Adds the form of infos with these columns to the known ones, if it has one."""
@@ -137,14 +171,15 @@ class BatchInfos:
         if alike:
             mask = items[alike[0]][0]
             lanes_of |= {mask.tobytes(): _SOME, (~mask).tobytes(): _OTHERS}
-        columns = list[tuple[ColumnKey, int | None, int]]()
+        places = list[tuple[int | None, int]]()
         left = (number for number, (item, is_mask) in enumerate(items) if not is_mask and item is not EMPTY_DICT)
-        for key, values, mask in leaves:
+        for _, values, mask in leaves:
             at = None if values is self._empty else next(left, None)
             if at is not None and items[at][0] is not values:
                 return
-            columns.append((key, at, _EVERY if mask is None else lanes_of[mask.tobytes()]))
-        self._forms = [*self._forms[1 - _FORMS :], _Form(form, [*masks.keys() - {*alike}], alike, columns)]
+            places.append((at, _EVERY if mask is None else lanes_of[mask.tobytes()]))
+        columns = InfoColumns(tuple(leaf.key for leaf in leaves))
+        self._forms = [*self._forms[1 - _FORMS :], _Form(form, [*masks.keys() - {*alike}], alike, columns, places)]
 
     def _walk(
         self, infos: Mapping[str, Any], path: Path, lanes: np.ndarray, single: np.ndarray, fields: DeclaredFields

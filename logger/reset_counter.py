@@ -13,13 +13,12 @@ class ResetCounts(NamedTuple):
 
     Attributes:
       seeded: `[environments]` int64, which reset had the last seed; 0: there was none.
-      resets: `[environments]` int64.
-      missed: `[environments]` int64, the steps that each did not make, or made before its seed.
+      both: `[2, environments]` int64, the resets of each, and the steps that it did not make, or made before its seed.
+        They are in one array, because nearly all resets take the place of a step.
     """
 
     seeded: np.ndarray
-    resets: np.ndarray
-    missed: np.ndarray
+    both: np.ndarray
 
     def position(self, index: int, steps: int) -> tuple[int, int, int] | None:
         """Which reset of an environment had the last seed, and its resets and steps since; None: there was no seed.
@@ -29,7 +28,8 @@ class ResetCounts(NamedTuple):
           steps: that any of them has made.
         """
         seeded = int(self.seeded[index])
-        return (seeded, int(self.resets[index]) - seeded, steps - int(self.missed[index])) if seeded else None
+        resets, missed = self.both[:, index].tolist()
+        return (seeded, resets - seeded, steps - missed) if seeded else None
 
 
 class ResetCounters:
@@ -54,22 +54,23 @@ class ResetCounters:
     """
 
     def __init__(self, count: int) -> None:
-        self.counts, self.steps = ResetCounts(*np.zeros((3, count), np.int64)), 0
+        self.counts, self.steps = ResetCounts(np.zeros(count, np.int64), np.zeros((2, count), np.int64)), 0
         self._instances = [uuid.uuid4().hex for _ in range(count)]
         self._seeds: list[Any] = [None] * count  # of any type that the environment accepts
 
     def reset(self, index: int, seed: object) -> None:
         """Counts a reset of one of them, with a seed or with None."""
-        seeded, resets, missed = (each.copy() for each in self.counts)
-        resets[index] += 1
+        seeded, both = (each.copy() for each in self.counts)
+        both[0, index] += 1
         if seed is not None:
-            self._seeds[index], seeded[index], missed[index] = seed, resets[index], self.steps
-        self.counts = ResetCounts(seeded, resets, missed)
+            self._seeds[index], seeded[index], both[1, index] = seed, both[0, index], self.steps
+        self.counts = ResetCounts(seeded, both)
 
     def reset_without_seed(self, chosen: np.ndarray) -> None:
         """Counts a reset of some of them, `[environments]` bool."""
-        seeded, resets, missed = self.counts
-        self.counts = ResetCounts(seeded, resets + chosen, missed)
+        both = self.counts.both.copy()
+        both[0] += chosen
+        self.counts = ResetCounts(self.counts.seeded, both)
 
     def step(self) -> None:
         """Counts a step of all of them, whether it is recorded or not."""
@@ -78,8 +79,7 @@ class ResetCounters:
     def step_or_reset(self, resetting: np.ndarray) -> None:
         """Counts a step of all of them, or a reset without a seed where `[environments]` bool are true."""
         self.steps += 1
-        seeded, resets, missed = self.counts
-        self.counts = ResetCounts(seeded, resets + resetting, missed + resetting)
+        self.counts = ResetCounts(self.counts.seeded, self.counts.both + resetting)
 
     def chain(self, index: int) -> ResetChain | None:
         """The position of an episode of one environment that begins now; None if there was no seed yet."""

@@ -6,7 +6,7 @@ by row, only for the environments that have them.
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -16,7 +16,7 @@ from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, TIME
 from rlds_kit.logger import vector_info
 from rlds_kit.logger.autoreset_starts import AutoresetStarts
 from rlds_kit.logger.batch_fields import BatchField, as_array, value_of
-from rlds_kit.logger.batch_infos import BatchInfos
+from rlds_kit.logger.batch_infos import BatchInfos, InfoColumns, InfoRow
 from rlds_kit.logger.episode_log import break_off
 from rlds_kit.logger.first_error import FirstError
 from rlds_kit.logger.reset_counter import ResetCounters
@@ -29,6 +29,11 @@ from rlds_kit.storage.recorder import Recorder
 
 Acted = tuple[Any, Any, np.ndarray]
 """Actions, rewards, and `[environments]` bool, which episodes have terminated."""
+
+
+_NO_INFOS: Final = InfoRow(InfoColumns(()), [], [])
+_FORMS: Final = 8
+"""Maximum number of known forms of rows."""
 
 
 class VectorColumns:
@@ -62,8 +67,7 @@ class VectorColumns:
         self._broken_off = np.zeros(num_envs, np.bool_)  # whose last episode was broken off
         self._none = np.zeros(num_envs, np.bool_)
         self._every = np.ones(num_envs, np.bool_).tobytes()
-        self._plain: RowKeys | None = None  # the columns of rows that `_append_again` adds
-        self._without = list[np.ndarray]()  # the values of their infos, which have no items
+        self._forms = dict[InfoColumns, RowKeys]()  # of rows that `_append_again` adds, by those of their infos
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs, self._mode, self._resets = declared, num_envs, mode, resets
         self._autoreset = AutoresetStarts(resets, num_envs)
@@ -160,7 +164,9 @@ class VectorColumns:
 
     def _is_begun(self, lanes: np.ndarray | int) -> None:
         """Notes that the episodes of some lanes, or of one, have begun."""
-        self.running[lanes], self._broken_off[lanes] = True, False
+        self.running[lanes] = True
+        if any_true(self._broken_off):
+            self._broken_off[lanes] = False
         if self._started_ns is not None:
             self._started_ns[lanes] = 0
 
@@ -174,33 +180,38 @@ class VectorColumns:
         self._end_with(EpisodeEnd.TERMINATED, (True, True), ended & terminated & truncated)
 
     def _end_with(self, ending: EpisodeEnd, flags: Flags, ended: np.ndarray) -> None:
-        """Ends the episodes of some environments, all with these flags."""
+        """Ends the episodes of some environments that are running, all with these flags."""
         if any_true(ended):
-            self.running[ended] = False
+            self.running ^= ended
             self._rows.end_where(ended, ending, terminated=flags[0], truncated=flags[1])
 
     def _append_again(self, observations: Any, infos: Any, acted: Acted) -> bool:
-        """Adds a row to all lanes if it is made like the last plain one; returns whether it was added."""
-        keys, are_none = self._plain, self._infos is None or (type(infos) is dict and not infos)
-        if keys is None or not are_none or self.running.tobytes() != self._every:
+        """Adds a row to all lanes if it has the form of an earlier one; returns whether it was added."""
+        row = _NO_INFOS if self._infos is None else self._infos.again(infos)
+        keys = None if row is None else self._forms.get(row.columns)
+        if row is None or keys is None or self.running.tobytes() != self._every:
             return False
         actions, rewards, terminated = acted
-        values = (observations, *self._without, actions, rewards, np.subtract(1.0, terminated))
-        if not self._rows.append_again(keys, values):
-            self._plain = None
-        return self._plain is not None
+        values = (observations, *row.values, actions, rewards, np.subtract(1.0, terminated))
+        masks = (None, *row.masks, None, None, None) if row.masks else None
+        is_added = self._rows.append_again(keys, values, masks)
+        if not is_added:
+            del self._forms[row.columns]
+        return is_added
 
-    def _learn(self) -> None:
-        """Makes the last row the plain one if its fields are arrays that are valid whatever their values are.
+    def _learn(self, infos: Any) -> None:
+        """Adds the form of the last row, which had actions, and no time, to the known ones.
 
-        It was of all lanes, had actions, and no infos or time.
+        Its fields must be arrays that are valid whatever their values are.
         """
         fields = [each.known for each in (self._observation, self._action, self._reward)]
         keys = [each[0] for each in fields if each is not None]
-        if len(keys) == len(fields):
-            without = [] if self._infos is None else self._infos.without
-            self._plain = RowKeys((keys[0], *(leaf.key for leaf in without)), (*keys[1:], self._discount))
-            self._without = [leaf.values for leaf in without]
+        row = _NO_INFOS if self._infos is None else self._infos.again(infos)
+        if row is None or len(keys) < len(fields):
+            return
+        if len(self._forms) > _FORMS:
+            self._forms.clear()
+        self._forms[row.columns] = RowKeys((keys[0], *row.columns.keys), (*keys[1:], self._discount))
 
     def _append(
         self,
@@ -223,8 +234,8 @@ class VectorColumns:
         if single is self._none or not any_true(single):
             are_all = len(lanes) == self._num_envs
             self._rows.append(leaves, None if are_all else lanes)
-            if are_all and acted is not None and times is None and not (infos and self._infos is not None):
-                self._learn()
+            if are_all and acted is not None and times is None:
+                self._learn(infos)
             return
         self._rows.append(leaves, lanes[~single[lanes]])
         for lane in lanes[single[lanes]].tolist():

@@ -180,20 +180,22 @@ static Py_ssize_t count_always(PyObject *columns) {
   return count;
 }
 
-/* put_columns(columns, values, places, every): see batch_buffer.put_columns_in_python. */
+/* put_columns(columns, values, masks, places, every): see batch_buffer.put_columns_in_python. */
 static PyObject *put_columns(PyObject *self, PyObject *args) {
   (void)self;
-  PyObject *columns, *given, *at, *every;
-  if (!PyArg_UnpackTuple(args, "put_columns", 4, 4, &columns, &given, &at, &every)) return NULL;
-  if (!PyTuple_Check(columns) || !PyTuple_Check(given) || PyTuple_Size(columns) != PyTuple_Size(given)) {
-    PyErr_SetString(PyExc_TypeError, "expected a tuple of columns, and one with an array for each");
+  PyObject *columns, *given, *masks, *at, *every;
+  if (!PyArg_UnpackTuple(args, "put_columns", 5, 5, &columns, &given, &masks, &at, &every)) return NULL;
+  if (!PyTuple_Check(columns) || !PyTuple_Check(given) || PyTuple_Size(columns) != PyTuple_Size(given) ||
+      (masks != Py_None && (!PyTuple_Check(masks) || PyTuple_Size(masks) != PyTuple_Size(given)))) {
+    PyErr_SetString(PyExc_TypeError, "expected a tuple of columns, one with an array for each, and one with masks");
     return NULL;
   }
   Py_ssize_t bytes = 0, always = 0;
   for (Py_ssize_t i = 0; i < PyTuple_Size(columns); ++i) {
     PyObject *values = PyTuple_GetItem(given, i); /* a subclass could have more than its array, such as a mask */
     Py_ssize_t found = !PyArray_CheckExact(values) ? -1 :
-        put_column(PyTuple_GetItem(columns, i), values, at, Py_None, Py_None, every, &always);
+        put_column(PyTuple_GetItem(columns, i), values, at, Py_None,
+                   masks == Py_None ? Py_None : PyTuple_GetItem(masks, i), every, &always);
     if (found < -1) return NULL;
     if (found < 0) return PyLong_FromLong(-1);
     bytes += found;

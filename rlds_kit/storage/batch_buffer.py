@@ -44,7 +44,7 @@ class BatchBuffer:
         self.capacity, self.is_clean = capacity, True
         self._observed, self._acted = (_Side(lanes, capacity, pool) for _ in range(2))
         self._pool, self._turned = pool, turned
-        self._known: tuple[RowKeys, tuple[_Values, ...]] | None = None  # columns that a row can be copied into
+        self._known = dict[RowKeys, tuple[_Values, ...]]()  # the columns that rows can be copied into
 
     def put(self, leaves: BatchLeaves, lanes: np.ndarray | None, places: Places) -> int:
         """Copies a row of some lanes, of all if `lanes` is None; returns its bytes of one lane."""
@@ -52,29 +52,33 @@ class BatchBuffer:
         for side, given in ((self._observed, leaves.observed), (self._acted, leaves.acted)):
             copied = put_leaves(side.values, given, lanes, places, side.every)
             if copied < 0:
-                self._known = None
+                self._known = {}
                 copied = side.put(given, lanes, places)
             nbytes += copied
         return nbytes
 
-    def put_again(self, keys: RowKeys, values: tuple[Any, ...], places: Places) -> int:
-        """Copies a row of all lanes, each with a value of each column, in a fraction of the time of `put`.
+    def put_again(
+        self, keys: RowKeys, values: tuple[Any, ...], masks: tuple[np.ndarray | None, ...] | None, places: Places
+    ) -> int:
+        """Copies a row of all lanes in a fraction of the time of `put`.
 
         Args:
           keys: of the columns; the same object as for earlier rows.
           values: of any type, in the order of `keys`: first the observation side.
+          masks: of each value, `[lanes]` bool, which lanes have it, or None; None: all have all.
           places: of the rows.
 
         Returns:
           Its bytes of one lane; -1: `put` must copy it, since it needs another column or another form of one. Then some
           may have been copied.
         """
-        if self._known is None or self._known[0] is not keys:
+        columns = self._known.get(keys)
+        if columns is None:
             observed, acted = self._observed.columns_of(keys.observed), self._acted.columns_of(keys.acted)
             if observed is None or acted is None:
                 return -1
-            self._known = keys, (*observed, *acted)
-        return put_columns(self._known[1], values, places, self._observed.every)
+            columns = self._known[keys] = (*observed, *acted)
+        return put_columns(columns, values, masks, places, self._observed.every)
 
     def put_row(self, lane: int, observed: Leaves, acted: Leaves, places: Places) -> int:
         """Copies a row of one lane; returns its bytes.
@@ -82,7 +86,7 @@ class BatchBuffer:
         Raises:
           UnsupportedTypeError: a dtype is not supported; `clean` must be called before the next row.
         """
-        self._known = None
+        self._known = {}
         return self._observed.put_row(lane, observed, places) + self._acted.put_row(lane, acted, places)
 
     def clean(self, places: Places) -> None:
@@ -190,19 +194,28 @@ def put_leaves_in_python(
     return nbytes if has_all or always == sum(column.present is None for column in columns.values()) else -1
 
 
-def put_columns_in_python(columns: tuple[_Values, ...], values: tuple[Any, ...], places: Places, every: Any) -> int:
-    """Copies a row of all lanes; arguments and result as for `put_leaves_in_python`, with a value for each column."""
+Masks = tuple[np.ndarray | None, ...] | None
+"""Of each value, `[lanes]` bool, which lanes have it, or None; None: all have all."""
+
+
+def put_columns_in_python(
+    columns: tuple[_Values, ...], values: tuple[Any, ...], masks: Masks, places: Places, every: np.ndarray
+) -> int:
+    """Copies a row of all lanes into its columns; other arguments and the result as for `put_leaves_in_python`."""
     nbytes = 0
-    for column, item in zip(columns, values, strict=True):
+    for column, item, mask in zip(columns, values, masks or [None] * len(values), strict=True):
         if type(item) is not np.ndarray or not put_lanes(column.array, places, None, item):
             return -1
-        if column.present is not None and not put_lanes(column.present, places, None, every):
+        if column.present is None:
+            if mask is not None:
+                return -1
+        elif not put_lanes(column.present, places, None, every if mask is None else mask):
             return -1
         nbytes += item.nbytes // len(item)
     return nbytes
 
 
-put_columns: Final[Callable[[tuple[_Values, ...], tuple[Any, ...], Places, np.ndarray], int]] = getattr(
+put_columns: Final[Callable[[tuple[_Values, ...], tuple[Any, ...], Masks, Places, np.ndarray], int]] = getattr(
     native, "put_columns", put_columns_in_python
 )
 put_leaves: Final[

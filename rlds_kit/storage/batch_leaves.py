@@ -1,6 +1,7 @@
 """The values of one step of many environments that step together: one array for each column."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +35,9 @@ class BatchLeaves(NamedTuple):  # made for each row, in a third of the time of a
     acted: Sequence[BatchLeaf] = ()
 
 
-class RowKeys(NamedTuple):
-    """The columns of a row in which each lane has a value of each of them.
+@dataclass(frozen=True, slots=True, eq=False)
+class RowKeys:
+    """The columns of rows of one form: one object for all of them.
 
     Attributes:
       observed: those of the observation side.

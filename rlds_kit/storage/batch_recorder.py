@@ -12,7 +12,7 @@ from rlds_kit.base.errors import RecordingError
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.array_form import any_true
 from rlds_kit.storage.array_pool import ArrayPool
-from rlds_kit.storage.batch_buffer import BatchBuffer
+from rlds_kit.storage.batch_buffer import BatchBuffer, Masks
 from rlds_kit.storage.batch_jobs import GivenStarts, Starts
 from rlds_kit.storage.batch_leaves import BatchLeaves, RowKeys, row_bytes
 from rlds_kit.storage.batch_state import BatchState
@@ -110,12 +110,13 @@ class BatchRecorder:
                 if self._commit(state, buffer, rows, count, nbytes * count):
                     return
 
-    def append_again(self, keys: RowKeys, values: tuple[Any, ...]) -> bool:
+    def append_again(self, keys: RowKeys, values: tuple[Any, ...], masks: Masks = None) -> bool:
         """Adds a row to all lanes, which have open episodes, in a fraction of the time of `append`.
 
         Args:
           keys: of the columns; the same object as for earlier rows.
           values: of any type, in the order of `keys`: first the observation side.
+          masks: of each value, `[lanes]` bool, which lanes have it, or None; None: all have all.
 
         Returns:
           Whether it was added. If not, because it is not made like earlier rows, `append` must be called.
@@ -128,7 +129,7 @@ class BatchRecorder:
         with self._intake.lock:
             while True:
                 state, buffer = self._room(None)
-                nbytes = buffer.put_again(keys, values, state.places)
+                nbytes = buffer.put_again(keys, values, masks, state.places)
                 if nbytes < 0:
                     return False
                 if self._commit(state, buffer, self._every, self._lanes, nbytes * self._lanes):
@@ -166,7 +167,7 @@ class BatchRecorder:
         """
         self._intake.check()
         with self._intake.lock:
-            missing = lanes & ~self._state.is_open
+            missing = lanes > self._state.is_open
             if any_true(missing):
                 raise RecordingError(f"environment {missing.nonzero()[0][0]} has no open episode")
             self._end(lanes, ending, terminated=terminated, truncated=truncated)

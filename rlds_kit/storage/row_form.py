@@ -39,8 +39,12 @@ class RowForm:
 
     def leaves(self, row: object) -> Leaves | None:
         """The leaves of a row of this form; None if it has another one."""
-        items = None if native is None else native.values(self._form, row)
+        items = self.items(row)
         return None if items is None else Leaves(self._keys, items)
+
+    def items(self, row: object) -> list[Any] | None:
+        """The values of a row of this form; None if it has another one."""
+        return None if native is None else native.values(self._form, row)
 
 
 def form_of(row: Mapping[str, Any], leaves: Leaves) -> RowForm | None:

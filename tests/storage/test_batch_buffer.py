@@ -91,8 +91,9 @@ def test_both_copy_the_same_row_into_columns(data: st.DataObject) -> None:
     others = copy.deepcopy(columns)
     values = tuple(data.draw(_values(key)) for key in keys)
     places = np.array(data.draw(st.lists(st.integers(0, CAPACITY), min_size=LANES, max_size=LANES)))
-    expected = batch_buffer.put_columns_in_python(tuple(others.values()), values, places, EVERY)
-    found = batch_buffer.put_columns(tuple(columns.values()), values, places, EVERY)
+    masks = data.draw(_masks(len(keys)))
+    expected = batch_buffer.put_columns_in_python(tuple(others.values()), values, masks, places, EVERY)
+    found = batch_buffer.put_columns(tuple(columns.values()), values, masks, places, EVERY)
     assert found == expected
     if expected >= 0:
         for column, other in zip(columns.values(), others.values(), strict=True):
@@ -100,6 +101,11 @@ def test_both_copy_the_same_row_into_columns(data: st.DataObject) -> None:
             assert (column.present is None) == (other.present is None)
             if column.present is not None and other.present is not None:
                 assert column.present.tobytes() == other.present.tobytes()
+
+
+def _masks(count: int) -> st.SearchStrategy[batch_buffer.Masks]:
+    """Of so many values."""
+    return st.none() | st.lists(st.none() | BOOLS, min_size=count, max_size=count).map(tuple)
 
 
 @st.composite
@@ -120,12 +126,14 @@ def test_a_row_copied_again_is_what_copying_it_anew_gives(data: st.DataObject) -
         chosen = data.draw(st.sampled_from([(0, 1), (0, 1), (0,), (1, 2)]))
         keys = known.setdefault(chosen, RowKeys(tuple(KEYS[at] for at in chosen), (KEYS[4],)))
         values = tuple(data.draw(_values(key)) for key in (*keys.observed, *keys.acted))
+        masks = data.draw(_masks(len(values)))
         are_fitting = all(type(each) is np.ndarray and each.shape[:1] == (LANES,) for each in values)
         if not are_fitting:
-            assert one.put_again(keys, values, places) == -1
+            assert one.put_again(keys, values, masks, places) == -1
             one.clean(places)
             continue
-        leaves = [BatchLeaf(key, each) for key, each in zip((*keys.observed, *keys.acted), values, strict=True)]
+        sides = zip((*keys.observed, *keys.acted), values, masks or [None] * len(values), strict=True)
+        leaves = [BatchLeaf(*each) for each in sides]
         row, lanes = BatchLeaves(leaves[:-1], leaves[-1:]), np.arange(LANES)
         match data.draw(st.integers(0, 4)):
             case 0:
@@ -134,11 +142,11 @@ def test_a_row_copied_again_is_what_copying_it_anew_gives(data: st.DataObject) -
                     buffer.put(row, lanes, places)
             case 1:
                 lanes = lanes[:1]
-                sides = [Leaves([each.key for each in side], [each.values[0] for each in side]) for side in row]
+                both = [Leaves([each.key for each in side], [each.values[0] for each in side]) for side in row]
                 for buffer in (one, other):
-                    buffer.put_row(0, sides[0], sides[1], places)
+                    buffer.put_row(0, both[0], both[1], places)
             case _:
-                copied = one.put_again(keys, values, places)
+                copied = one.put_again(keys, values, masks, places)
                 if copied < 0:
                     one.clean(places)
                     copied = one.put(row, None, places)
@@ -156,12 +164,14 @@ def test_a_row_is_copied_again() -> None:
     buffer = batch_buffer.BatchBuffer(LANES, 8, ArrayPool(1 << 20), ArrayPool(1 << 20))
     places, values = np.zeros(LANES, np.int64), np.ones(LANES, np.float32)
     keys, both = RowKeys(tuple(KEYS[:1]), ()), RowKeys((KEYS[0], KEYS[2]), ())
-    assert buffer.put_again(keys, (values,), places) == -1
+    assert buffer.put_again(keys, (values,), None, places) == -1
     buffer.put(BatchLeaves([BatchLeaf(KEYS[0], values)]), None, places)
-    assert buffer.put_again(keys, (values,), places + 1) == 4
+    assert buffer.put_again(keys, (values,), None, places + 1) == 4
     buffer.put(BatchLeaves([BatchLeaf(KEYS[0], values), BatchLeaf(KEYS[2], values.astype("i8"))]), None, places + 2)
-    assert buffer.put_again(keys, (values,), places + 3) == 4  # the second column has flags, as its first rows lack it
-    assert buffer.put_again(both, (values, values.astype("i8")), places + 4) == 12
+    assert (
+        buffer.put_again(keys, (values,), None, places + 3) == 4
+    )  # the second column has flags, as its first rows lack it
+    assert buffer.put_again(both, (values, values.astype("i8")), None, places + 4) == 12
     (_, column) = buffer.columns(0, range(5), 0)
     assert column.rows.tolist() == [2, 4]
 
@@ -179,10 +189,10 @@ def test_what_is_no_row_is_refused() -> None:
         batch_buffer.put_leaves(columns, 3, None, places, EVERY)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unhashable"):
         batch_buffer.put_leaves(columns, [([], *leaf[1:])], None, places, EVERY)  # type: ignore[list-item]
-    for wrong in ((), (leaf[1], leaf[1]), [leaf[1]]):
-        with pytest.raises(TypeError, match="a tuple of columns, and one with an array for each"):
-            batch_buffer.put_columns((columns[KEYS[0]],), wrong, places, EVERY)  # type: ignore[arg-type]
+    for wrong, masks in (((), None), ((leaf[1], leaf[1]), None), ([leaf[1]], None), ((leaf[1],), ())):
+        with pytest.raises(TypeError, match="a tuple of columns, one with an array for each, and one with masks"):
+            batch_buffer.put_columns((columns[KEYS[0]],), wrong, masks, places, EVERY)  # type: ignore[arg-type]
     with pytest.raises(AttributeError):
-        batch_buffer.put_columns((object(),), (leaf[1],), places, EVERY)  # type: ignore[arg-type]
+        batch_buffer.put_columns((object(),), (leaf[1],), None, places, EVERY)  # type: ignore[arg-type]
     with pytest.raises(AttributeError):
         batch_buffer.put_leaves({KEYS[0]: object()}, [leaf], None, places, EVERY)  # type: ignore[dict-item,list-item]
