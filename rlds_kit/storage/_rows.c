@@ -1,4 +1,4 @@
-/* Fast versions of the functions that are called for every row; row_form.py, array_form.py and batch_buffer.py beside this
+/* Fast versions of the functions that are called for every row; row_form.py, array_form.py and batch_columns.py beside this
  * file, and action_check.py of the logger, have the same functions in Python.
  *
  * Shape and dtype of an array are read directly from its structure. Accessing them from Python creates objects, and
@@ -126,7 +126,7 @@ static PyObject *put_lanes(PyObject *self, PyObject *args) {
   return PyBool_FromLong(copy_lanes((PyArrayObject *)of, at, which, (PyArrayObject *)what));
 }
 
-static PyObject *array_name, *present_name; /* the attributes of a column in batch_buffer.py */
+static PyObject *array_name, *present_name; /* the attributes of a column in batch_columns.py */
 
 static int put_array(PyObject *rows, PyObject *at, PyObject *which, PyObject *values) {
   return PyArray_Check(rows) && PyArray_Check(values) && copy_lanes((PyArrayObject *)rows, at, which, (PyArrayObject *)values);
@@ -180,7 +180,7 @@ static Py_ssize_t count_always(PyObject *columns) {
   return count;
 }
 
-/* put_columns(columns, values, masks, places, every): see batch_buffer.put_columns_in_python. */
+/* put_columns(columns, values, masks, places, every): see batch_columns.put_columns_in_python. */
 static PyObject *put_columns(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *columns, *given, *masks, *at, *every;
@@ -203,7 +203,7 @@ static PyObject *put_columns(PyObject *self, PyObject *args) {
   return PyLong_FromSsize_t(bytes);
 }
 
-/* put_leaves(columns, leaves, lanes, places, every): see batch_buffer.put_leaves_in_python. */
+/* put_leaves(columns, leaves, lanes, places, every): see batch_columns.put_leaves_in_python. */
 static PyObject *put_leaves(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *columns, *leaves, *which, *at, *every;

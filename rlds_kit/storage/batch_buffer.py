@@ -4,24 +4,19 @@ A row is copied for all lanes at once. Each lane is a stream of rows, of one epi
 separates them when it makes blocks.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from rlds_kit.storage.array_form import native, put_lanes, turn
+from rlds_kit.storage.array_form import put_lanes
 from rlds_kit.storage.array_pool import ArrayPool
+from rlds_kit.storage.batch_columns import BatchColumn, Masks, Places, put_columns, put_leaves
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys, row_bytes
 from rlds_kit.storage.buffer import stored
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.lane_blocks import LaneColumn, is_light
 from rlds_kit.storage.leaf import ColumnKey, Leaves
-
-_HEAVY: Final = 1 << 12
-"""Bytes of a value from which on the values of each lane are copied by themselves: that takes no longer, and less
-memory. Those of smaller ones lie apart in many pages."""
-Places = np.ndarray
-"""`[lanes]` int64, the number of rows of each lane: where its next row goes."""
 
 
 class BatchBuffer:
@@ -44,7 +39,7 @@ class BatchBuffer:
         self.capacity, self.is_clean = capacity, True
         self._observed, self._acted = (_Side(lanes, capacity, pool) for _ in range(2))
         self._pool, self._turned = pool, turned
-        self._known = dict[RowKeys, tuple[_Values, ...]]()  # the columns that rows can be copied into
+        self._known = dict[RowKeys, tuple[BatchColumn, ...]]()  # the columns that rows can be copied into
 
     def put(self, leaves: BatchLeaves, lanes: np.ndarray | None, places: Places) -> int:
         """Copies a row of some lanes, of all if `lanes` is None; returns its bytes of one lane."""
@@ -57,15 +52,13 @@ class BatchBuffer:
             nbytes += copied
         return nbytes
 
-    def put_again(
-        self, keys: RowKeys, values: tuple[Any, ...], masks: tuple[np.ndarray | None, ...] | None, places: Places
-    ) -> int:
+    def put_again(self, keys: RowKeys, values: tuple[Any, ...], masks: Masks, places: Places) -> int:
         """Copies a row of all lanes in a fraction of the time of `put`.
 
         Args:
           keys: of the columns; the same object as for earlier rows.
           values: of any type, in the order of `keys`: first the observation side.
-          masks: of each value, `[lanes]` bool, which lanes have it, or None; None: all have all.
+          masks: of the values.
           places: of the rows.
 
         Returns:
@@ -128,101 +121,6 @@ class BatchBuffer:
                     self._turned.give(values.by_lane)
 
 
-class _Values:
-    """The values of one column.
-
-    Attributes:
-      array: `[capacity, lanes, *shape]`: so a row of all lanes is in one piece, and copied fast.
-      present: `[capacity, lanes]` bool; None: every row has a value.
-      by_lane: `[lanes, rows, *shape]`, the first rows of each lane; None: they were not turned.
-    """
-
-    __slots__ = ("array", "by_lane", "present")
-
-    def __init__(self, array: np.ndarray, present: np.ndarray | None) -> None:
-        self.array, self.present = array, present
-        self.by_lane: np.ndarray | None = None
-
-    def turn(self, rows: int, pool: ArrayPool) -> None:
-        """Copies the first rows of all lanes, unless one is so heavy that they are as well copied lane by lane."""
-        lanes, *shape = self.array.shape[1:]
-        if self.array[0, 0].nbytes < _HEAVY:
-            by_lane = pool.take((lanes, rows, *shape), self.array.dtype)
-            turn(self.array, by_lane)
-            self.by_lane = by_lane
-
-    def of(self, lane: int, begin: int, stop: int) -> np.ndarray:
-        """The values of a lane, in one piece."""
-        if self.by_lane is None:
-            return np.ascontiguousarray(self.array[begin:stop, lane])
-        return self.by_lane[lane, begin:stop]
-
-
-def put_leaves_in_python(
-    columns: dict[ColumnKey, _Values],
-    leaves: Sequence[BatchLeaf],
-    lanes: np.ndarray | None,
-    places: Places,
-    every: np.ndarray,
-) -> int:
-    """Copies a row of some lanes into columns that have the form of its values, and of its flags of presence.
-
-    Args:
-      columns: the known ones.
-      leaves: of the row.
-      lanes: that have it; None: all.
-      places: where it is copied to.
-      every: the flags of a value that all lanes have.
-
-    Returns:
-      Bytes of one lane; -1: the row needs another column, form of a column, or flags of presence. Then some columns may
-      have been copied, and all must be copied again.
-    """
-    always = nbytes = 0
-    for key, values, mask in leaves:
-        column = columns.get(key)
-        if column is None or not put_lanes(column.array, places, lanes, values):
-            return -1
-        if column.present is None:
-            if mask is not None:
-                return -1
-            always += 1
-        elif not put_lanes(column.present, places, lanes, every if mask is None else mask):
-            return -1
-        nbytes += values.nbytes // len(values)
-    has_all = len(leaves) == len(columns)
-    return nbytes if has_all or always == sum(column.present is None for column in columns.values()) else -1
-
-
-Masks = tuple[np.ndarray | None, ...] | None
-"""Of each value, `[lanes]` bool, which lanes have it, or None; None: all have all."""
-
-
-def put_columns_in_python(
-    columns: tuple[_Values, ...], values: tuple[Any, ...], masks: Masks, places: Places, every: np.ndarray
-) -> int:
-    """Copies a row of all lanes into its columns; other arguments and the result as for `put_leaves_in_python`."""
-    nbytes = 0
-    for column, item, mask in zip(columns, values, masks or [None] * len(values), strict=True):
-        if type(item) is not np.ndarray or not put_lanes(column.array, places, None, item):
-            return -1
-        if column.present is None:
-            if mask is not None:
-                return -1
-        elif not put_lanes(column.present, places, None, every if mask is None else mask):
-            return -1
-        nbytes += item.nbytes // len(item)
-    return nbytes
-
-
-put_columns: Final[Callable[[tuple[_Values, ...], tuple[Any, ...], Masks, Places, np.ndarray], int]] = getattr(
-    native, "put_columns", put_columns_in_python
-)
-put_leaves: Final[
-    Callable[[dict[ColumnKey, _Values], Sequence[BatchLeaf], np.ndarray | None, Places, np.ndarray], int]
-] = getattr(native, "put_leaves", put_leaves_in_python)
-
-
 class _Side:
     """The observation side or the action side of rows.
 
@@ -232,7 +130,7 @@ class _Side:
     """
 
     def __init__(self, lanes: int, capacity: int, pool: ArrayPool) -> None:
-        self.values: dict[ColumnKey, _Values] = {}
+        self.values: dict[ColumnKey, BatchColumn] = {}
         self._others: dict[ColumnKey, dict[int, list[tuple[int, np.ndarray]]]] = {}
         """Values of another shape than their array's, by lane: places and values."""
         self._all, self.every = np.arange(lanes), np.ones(lanes, np.bool_)
@@ -270,7 +168,7 @@ class _Side:
         self._omit(set(leaves.keys), places)
         return nbytes
 
-    def columns_of(self, keys: Sequence[ColumnKey]) -> list[_Values] | None:
+    def columns_of(self, keys: Sequence[ColumnKey]) -> list[BatchColumn] | None:
         """The columns of a row that has all of these; None if there are no such, or other columns need flags."""
         found = [values for key in keys if (values := self.values.get(key)) is not None]
         always = [values for values in self.values.values() if values.present is None]
@@ -316,13 +214,13 @@ class _Side:
         """The values of another shape than their array's, with their places."""
         return [each for each in self._others.get(key, {}).get(lane, ()) if begin <= each[0] < stop]
 
-    def _values(self, key: ColumnKey, example: np.ndarray, places: Places) -> _Values:
+    def _values(self, key: ColumnKey, example: np.ndarray, places: Places) -> BatchColumn:
         """The values of a column; `example` is `[any, *shape]`, with the shape of most values, as far as is known."""
         values = self.values.get(key)
         if values is None:
             array = self._pool.take((self._capacity, len(self._all), *example.shape[1:]), example.dtype)
             present = np.zeros(array.shape[:2], np.bool_) if places.any() else None
-            values = self.values[key] = _Values(array, present)
+            values = self.values[key] = BatchColumn(array, present)
         return values
 
     def _put_others(self, leaf: BatchLeaf, lanes: np.ndarray, places: Places) -> None:

@@ -12,7 +12,8 @@ from rlds_kit.base.errors import RecordingError
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.array_form import any_true
 from rlds_kit.storage.array_pool import ArrayPool
-from rlds_kit.storage.batch_buffer import BatchBuffer, Masks
+from rlds_kit.storage.batch_buffer import BatchBuffer
+from rlds_kit.storage.batch_columns import Masks
 from rlds_kit.storage.batch_jobs import GivenStarts, Starts
 from rlds_kit.storage.batch_leaves import BatchLeaves, RowKeys, row_bytes
 from rlds_kit.storage.batch_state import BatchState
@@ -116,7 +117,7 @@ class BatchRecorder:
         Args:
           keys: of the columns; the same object as for earlier rows.
           values: of any type, in the order of `keys`: first the observation side.
-          masks: of each value, `[lanes]` bool, which lanes have it, or None; None: all have all.
+          masks: of the values.
 
         Returns:
           Whether it was added. If not, because it is not made like earlier rows, `append` must be called.

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 INTERRUPTED_FILES: Final = (
     "batch_buffer.py",
+    "batch_columns.py",
     "batch_jobs.py",
     "batch_recorder.py",
     "batch_state.py",
