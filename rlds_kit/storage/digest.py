@@ -8,7 +8,7 @@ detects accidental changes, not forgery.
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import xxhash
@@ -155,22 +155,9 @@ class _Leaf:
         return self._others
 
 
-class LeafValues(NamedTuple):
-    """The values of a column in rows `[first, stop)`, all of which have one of this shape.
-
-    Attributes:
-      key: of the column.
-      shape: of a value.
-      first: row.
-      stop: one past the last row.
-      values: their bytes.
-    """
-
-    key: ColumnKey
-    shape: tuple[int, ...]
-    first: int
-    stop: int
-    values: memoryview
+LeafValues: TypeAlias = tuple[ColumnKey, Identity | None, tuple[int, ...], int, int, memoryview]
+"""The values of a column in rows `[first, stop)`, all of which have one of this shape: its key, its `identity_of`, the
+shape, `first`, `stop`, and the bytes of the values. Made in a fifth of the time of a NamedTuple, for each block."""
 
 
 class _WholeLeaf(NamedTuple):
@@ -227,8 +214,7 @@ class EpisodeDigest:
 
     def update_values(self, leaves: Iterable[LeafValues]) -> None:
         """Adds the columns of a block, faster than `update` does."""
-        for key, shape, first, stop, values in leaves:
-            identity = identity_of(key)
+        for key, identity, shape, first, stop, values in leaves:
             if identity is None:
                 continue
             known = self._leaves.get(identity)
@@ -322,7 +308,6 @@ def _identity(key: ColumnKey) -> Identity:
     return (key.path, key.kind, "" if key.dtype is None else dtypes.name_of(key.dtype, key.path), key.rank)
 
 
-@functools.lru_cache(maxsize=4096)
 def identity_of(key: ColumnKey) -> Identity | None:
     """The identity of a column, by which leaves are ordered; None if no digest has its values: measured times."""
     return None if is_clock(key.path) else _identity(key)

@@ -19,7 +19,7 @@ from rlds_kit.spec import dtypes
 from rlds_kit.storage.block import join_lanes
 from rlds_kit.storage.block_header import after_rows, before_rows
 from rlds_kit.storage.column_encoder import WORTHWHILE_BYTES
-from rlds_kit.storage.digest import CACHED_ROWS, LeafValues
+from rlds_kit.storage.digest import CACHED_ROWS, LeafValues, identity_of
 from rlds_kit.storage.filter_choice import LIGHT_ROW, FilterChoice
 from rlds_kit.storage.lane_pieces import COUNT, FIRST_ROW, NUMBERS, SIZE, pack_pieces
 from rlds_kit.storage.leaf import ColumnKey
@@ -145,7 +145,8 @@ class EncodedLanes:
         self._blocks = blocks
         places = blocks.rows()
         self._columns = [_packed(column, places, choose) for column in columns]
-        self._views = [each.data.data for each in self._columns]
+        self._forms = [(each.key, identity_of(each.key), each.shape) for each in self._columns]
+        self._values = [each.data.data for each in self._columns]
         self._spans = np.stack([each.spans for each in self._columns], axis=1)
         self._is_encoded = np.logical_and.reduce([each.is_encoded for each in self._columns])
         self._can_take = self._is_encoded.tolist()
@@ -169,11 +170,10 @@ class EncodedLanes:
 
     def _leaves(self, number: int) -> list[LeafValues]:
         """What the digest needs of the columns that have values in a block."""
+        spans = self._spans[number].tolist()
         return [
-            LeafValues(column.key, column.shape, first, stop, view[begin:end])
-            for column, view, (first, stop, begin, end) in zip(
-                self._columns, self._views, self._spans[number].tolist(), strict=True
-            )
+            (*column, first, stop, values[begin:end])
+            for column, values, (first, stop, begin, end) in zip(self._forms, self._values, spans, strict=True)
             if first < stop
         ]
 

@@ -169,7 +169,7 @@ class ShardSet:
         if encoded is None:
             return False
         if job.rows.start:
-            self._acted |= {field_of(leaf.key.path) for leaf in encoded.leaves if leaf.first < job.rows.start}
+            self._acted |= {field_of(key.path) for key, _, _, first, *_ in encoded.leaves if first < job.rows.start}
         episode.shard.encoded_block(job.episode_id, job.rows, encoded.record)
         self._row_bytes = len(encoded.record) / len(job.rows)
         _add(episode.digest, encoded)
