@@ -29,6 +29,7 @@ _PLAIN_KINDS: Final = frozenset("biufc")
 
 CACHED_ROWS: Final = 1 << 12
 """Hashes of the numbers of up to so many consecutive rows, and of their equal shapes, are cached."""
+_NUMBERS: Final = np.arange(CACHED_ROWS, dtype="<u8")
 _PIECE: Final = 1 << 16
 """Numbers or shapes of so many rows are hashed at a time."""
 
@@ -282,7 +283,9 @@ def digests_of_run(first: int, stop: int, shape: bytes) -> bytes:
 
 @functools.lru_cache(maxsize=4096)
 def _digest_of_numbers(first: int, stop: int) -> bytes:
-    return xxhash.xxh3_128_digest(np.arange(first, stop, dtype="<u8").data)
+    # `np.arange` gives up the interpreter's lock, and a thread that computes may not return it for milliseconds.
+    numbers = _NUMBERS[first:stop] if stop <= len(_NUMBERS) else np.arange(first, stop, dtype="<u8")
+    return xxhash.xxh3_128_digest(numbers.data)
 
 
 @functools.lru_cache(maxsize=4096)
