@@ -50,7 +50,10 @@ native = [
     Extension(
         f"rlds_kit.{module}",
         sources,
-        depends=[f"rlds_kit/storage/{name}.h" for name in ("columns", "cpu", "filters", "xxh3", "xxh3_stripes")],
+        depends=[
+            f"rlds_kit/storage/{name}.h"
+            for name in ("columns", "cpu", "filters", "put", "whole", "xxh3", "xxh3_stripes")
+        ],
         include_dirs=[] if pure else numpy_headers(),
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
         py_limited_api=True,
@@ -60,7 +63,10 @@ native = [
         ("riegeli._native", ["rlds_kit/riegeli/_native.c"]),
         ("storage._rows", [f"rlds_kit/storage/{name}.c" for name in ("_rows", "past_cache", "new_memory")]),
         ("storage._cached", [f"rlds_kit/storage/{name}.c" for name in ("_cached", *CACHED)]),
-        ("storage._blocks", [f"rlds_kit/storage/{name}.c" for name in ("_blocks", "pieces", "shuffle", "xxh3")]),
+        (
+            "storage._blocks",
+            [f"rlds_kit/storage/{name}.c" for name in ("_blocks", "pieces", "shuffle", "whole", "xxh3")],
+        ),
         ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread
         ("storage._native", [f"rlds_kit/storage/{name}.c" for name in ("_native", *FILTERS)]),
         ("trials.frames._native", ["trials/frames/_native.c"]),

@@ -181,33 +181,144 @@ static void put_block_headers(uint8_t *to, const uint8_t *from, uint64_t begin, 
   }
 }
 
-/* See single.frame_record_in_python. A chunk of one record is longer than its number of records, so it has no padding. */
-static PyObject *frame_record(PyObject *module, PyObject *args) {
-  unsigned long long begin;
-  PyObject *record;
-  char *bytes;
-  Py_ssize_t record_size;
-  (void)module;
-  if (!PyArg_ParseTuple(args, "KO", &begin, &record)) return NULL;
-  if (PyBytes_AsStringAndSize(record, &bytes, &record_size) < 0) return NULL;
-  uint8_t lead[2 + MOST_VARINT] = {0}, *end = lead + 2; /* no compression, and the size of the sizes of records */
-  uint64_t left = (uint64_t)record_size;
-  for (; left >= 128; left >>= 7) *end++ = (uint8_t)(left & 127) | 128;
-  *end++ = (uint8_t)left;
-  lead[1] = (uint8_t)(end - lead - 2);
-  const size_t lead_size = (size_t)(end - lead), data_size = lead_size + (size_t)record_size;
-  const uint64_t size = CHUNK_HEADER_SIZE + data_size;
-  const uint64_t headers = (size + (begin + USABLE_BLOCK_SIZE - 1) % BLOCK_SIZE) / USABLE_BLOCK_SIZE * BLOCK_HEADER_SIZE;
-  PyObject *chunk = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(headers + size));
-  if (!chunk) return NULL;
-  uint8_t *whole = (uint8_t *)PyBytes_AsString(chunk), *to = whole + headers;
-  PyThreadState *state = record_size >= RELEASE_GIL_SIZE ? PyEval_SaveThread() : NULL;
-  memcpy(to + CHUNK_HEADER_SIZE, lead, lead_size);
-  memcpy(to + CHUNK_HEADER_SIZE + lead_size, bytes, (size_t)record_size);
-  hash_chunk(to, data_size, (uint64_t)record_size);
-  put_block_headers(whole, to, begin, begin + headers + size);
+typedef struct {
+  const uint8_t *bytes;
+  size_t size;
+} Record;
+
+/* What stands before a record of `size` bytes in its chunk; returns its size. */
+static size_t put_lead(uint8_t lead[2 + MOST_VARINT], size_t size) {
+  uint8_t *end = lead + 2; /* no compression, and the size of the sizes of records */
+  for (; size >= 128; size >>= 7) *end++ = (uint8_t)(size & 127) | 128;
+  *end++ = (uint8_t)size;
+  lead[0] = 0, lead[1] = (uint8_t)(end - lead - 2);
+  return (size_t)(end - lead);
+}
+
+/* The bytes of headers of blocks in a chunk of `size` bytes. */
+static uint64_t size_of_block_headers(uint64_t begin, uint64_t size) {
+  return (size + (begin + USABLE_BLOCK_SIZE - 1) % BLOCK_SIZE) / USABLE_BLOCK_SIZE * BLOCK_HEADER_SIZE;
+}
+
+/* The bytes of a chunk of a record. It is longer than its number of records, so it has no padding. */
+static uint64_t size_of_chunk(uint64_t begin, size_t record_size) {
+  uint8_t lead[2 + MOST_VARINT];
+  const uint64_t size = CHUNK_HEADER_SIZE + put_lead(lead, record_size) + record_size;
+  return size + size_of_block_headers(begin, size);
+}
+
+static void put_chunk(uint8_t *to, uint64_t begin, uint64_t end, const Record *record) {
+  uint8_t lead[2 + MOST_VARINT];
+  const size_t lead_size = put_lead(lead, record->size), data_size = lead_size + record->size;
+  uint8_t *chunk = to + size_of_block_headers(begin, CHUNK_HEADER_SIZE + data_size);
+  memcpy(chunk + CHUNK_HEADER_SIZE, lead, lead_size);
+  memcpy(chunk + CHUNK_HEADER_SIZE + lead_size, record->bytes, record->size);
+  hash_chunk(chunk, data_size, record->size);
+  put_block_headers(to, chunk, begin, end);
+}
+
+static int read_records(PyObject *tuple, Record *records, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(PyTuple_GetItem(tuple, i), &bytes, &size) < 0) return -1;
+    records[i].bytes = (const uint8_t *)bytes, records[i].size = (size_t)size;
+  }
+  return 0;
+}
+
+/* Fills `chunks`, which begin at `positions` and follow each other. */
+static void put_chunks(uint8_t *chunks, uint64_t size, const uint64_t *positions, const Record *records, Py_ssize_t count) {
+  const uint64_t begin = count ? positions[0] : 0;
+  PyThreadState *state = size >= RELEASE_GIL_SIZE ? PyEval_SaveThread() : NULL;
+  for (Py_ssize_t i = 0; i < count; ++i)
+    put_chunk(chunks + (positions[i] - begin), positions[i], i + 1 < count ? positions[i + 1] : begin + size, records + i);
   if (state) PyEval_RestoreThread(state);
-  return chunk;
+}
+
+/* See single.frame_records_in_python. */
+static PyObject *frame_records(PyObject *module, PyObject *args) {
+  unsigned long long begin;
+  PyObject *list, *tuple, *places = NULL, *chunks = NULL, *result = NULL;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "KO!", &begin, &PyList_Type, &list)) return NULL;
+  if (!(tuple = PyList_AsTuple(list))) return NULL; /* keeps the records while other threads run */
+  const Py_ssize_t count = PyTuple_Size(tuple);
+  Record *records = malloc((size_t)(count + 1) * sizeof *records);
+  if (!records) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  if (read_records(tuple, records, count) < 0) goto done;
+  if (!(places = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(uint64_t)))) goto done;
+  uint64_t *positions = (uint64_t *)PyBytes_AsString(places), end = begin;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    positions[i] = end;
+    end += size_of_chunk(end, records[i].size);
+  }
+  if (!(chunks = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(end - begin)))) goto done;
+  put_chunks((uint8_t *)PyBytes_AsString(chunks), end - begin, positions, records, count);
+  result = PyTuple_Pack(2, chunks, places);
+done:
+  Py_XDECREF(chunks);
+  Py_XDECREF(places);
+  free(records);
+  Py_DECREF(tuple);
+  return result;
+}
+
+/* ---- The index of an ArrayRecord file -------------------------------------------------------------- */
+
+#define ENTRY_FIELDS 3
+
+/* A message of the numbers of a chunk, each after its tag; returns its size. */
+static Py_ssize_t put_chunk_entry(uint8_t *entry, const uint64_t numbers[ENTRY_FIELDS]) {
+  uint8_t *end = entry;
+  for (int field = 0; field < ENTRY_FIELDS; ++field) {
+    uint64_t left = numbers[field];
+    for (*end++ = (uint8_t)(8 * (field + 1)); left >= 128; left >>= 7) *end++ = (uint8_t)(left & 127) | 128;
+    *end++ = (uint8_t)left;
+  }
+  return end - entry;
+}
+
+/* Appends the entry of a chunk, and its number of records. */
+static int add_chunk_entry(PyObject *chunk, PyObject *entries, PyObject *counts) {
+  uint64_t numbers[ENTRY_FIELDS];
+  uint8_t entry[ENTRY_FIELDS * (1 + MOST_VARINT)];
+  PyObject *parts[ENTRY_FIELDS], *message;
+  if (!PyTuple_Check(chunk)) {
+    PyErr_SetString(PyExc_TypeError, "expected a tuple for each chunk");
+    return -1;
+  }
+  if (!PyArg_UnpackTuple(chunk, "a chunk", ENTRY_FIELDS, ENTRY_FIELDS, parts, parts + 1, parts + 2)) return -1;
+  for (int i = 0; i < ENTRY_FIELDS; ++i) {
+    numbers[i] = PyLong_AsUnsignedLongLong(parts[i]);
+    if (!PyErr_Occurred()) continue;
+    if (PyErr_ExceptionMatches(PyExc_OverflowError))
+      PyErr_Format(PyExc_ValueError, "a varint holds 0 to 2**64 - 1, got %S", parts[i]);
+    return -1;
+  }
+  if (!(message = PyBytes_FromStringAndSize((const char *)entry, put_chunk_entry(entry, numbers)))) return -1;
+  const int failed = PyList_Append(entries, message) < 0 || PyList_Append(counts, parts[2]) < 0;
+  Py_DECREF(message);
+  return failed ? -1 : 0;
+}
+
+/* See array_record.chunk_entries_in_python. */
+static PyObject *chunk_entries(PyObject *module, PyObject *chunks) {
+  PyObject *iterator = PyObject_GetIter(chunks), *entries = PyList_New(0), *counts = PyList_New(0), *chunk, *result = NULL;
+  (void)module;
+  while (iterator && entries && counts && (chunk = PyIter_Next(iterator))) {
+    const int failed = add_chunk_entry(chunk, entries, counts);
+    Py_DECREF(chunk);
+    if (failed) break;
+  }
+  if (!PyErr_Occurred()) result = PyTuple_Pack(2, entries, counts);
+  Py_XDECREF(iterator);
+  Py_XDECREF(entries);
+  Py_XDECREF(counts);
+  return result;
 }
 
 /* ---- The state machine of transposed chunks -------------------------------------------------------- */
@@ -616,7 +727,8 @@ static PyObject *crc32c(PyObject *module, PyObject *argument) {
 
 static PyMethodDef methods[] = {
     {"highway_hash64", highway_hash64, METH_O, "Return the 64-bit HighwayHash of a buffer under Riegeli's key."},
-    {"frame_record", frame_record, METH_VARARGS, "Return a chunk of one record without compression; see single.py."},
+    {"frame_records", frame_records, METH_VARARGS, "Return chunks of one record each without compression; see single.py."},
+    {"chunk_entries", chunk_entries, METH_O, "Return the entries of chunks in an index; see array_record.py."},
     {"crc32c", crc32c, METH_O, "Return the CRC-32C of a buffer; see rlds_kit.convert.tfds.crc32c."},
     {"expand", expand, METH_VARARGS, "Run the state machine of a transposed chunk; see _pure_transposed.expand."},
     {NULL, NULL, 0, NULL},

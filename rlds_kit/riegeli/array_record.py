@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import BinaryIO, NamedTuple, TypeVar
 
 from rlds_kit.riegeli import varint
+from rlds_kit.riegeli._implementation import native
 from rlds_kit.riegeli.blocks import BLOCK_SIZE, possible_boundary
 from rlds_kit.riegeli.chunk import SIMPLE
 from rlds_kit.riegeli.chunk_reader import Chunk, read_chunk
@@ -67,16 +68,32 @@ def write_footer(writer: RecordWriter, chunks: Iterable[tuple[int, int, int]], o
     Raises:
         ValueError: a chunk before the last has another number of records than the first, or the last more.
     """
-    footers, counts = list[bytes](), list[int]()
-    encode = varint.encode
-    for offset, size, count in chunks:  # as with `_fields`, which takes much longer where there are many chunks
-        footers.append(b"".join((b"\x08", encode(offset), b"\x10", encode(size), b"\x18", encode(count))))
-        counts.append(count)
+    entries, counts = chunk_entries(chunks)
     _check_groups(counts)
-    offset = writer.write_chunk([_encode_metadata(len(counts), sum(counts), options), *footers])
+    offset = writer.write_chunk([_encode_metadata(len(counts), sum(counts), options), *entries])
     writer.pad(BLOCK_SIZE)
     writer.write_chunk([_fields((1, offset), (2, MAGIC))] * POSTSCRIPT_COPIES, UNCOMPRESSED)
     writer.pad(BLOCK_SIZE)
+
+
+def chunk_entries_in_python(chunks: Iterable[tuple[int, int, int]]) -> tuple[list[bytes], list[int]]:
+    """Return the entries of `chunks` in the footer, and how many records each has.
+
+    >>> entries, counts = chunk_entries_in_python([(64, 300, 1)])
+    >>> entries[0].hex(), counts
+    ('084010ac021801', [1])
+    """
+    entries, counts = list[bytes](), list[int]()
+    for offset, size, count in chunks:
+        entries.append(_fields((1, offset), (2, size), (3, count)))
+        counts.append(count)
+    return entries, counts
+
+
+chunk_entries: Callable[[Iterable[tuple[int, int, int]]], tuple[list[bytes], list[int]]] = getattr(
+    native, "chunk_entries", chunk_entries_in_python
+)
+"""`chunk_entries_in_python`, in C if it was built."""
 
 
 def read_footer(file: BinaryIO) -> Footer | None:

@@ -1,13 +1,14 @@
 /* Makes the records of step blocks: the C twin of block.py, block_header.py and lane_pieces.py. A short episode has one block
- * of a few columns, so that Python's calls for each of them would cost more than its values. */
+ * of a few columns, so that Python's calls for each of them would cost more than its values. Whole episodes: whole.c. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include "columns.h"
+#include "put.h"
+#include "whole.h"
 
 #define ID_SIZE 16
-#define MOST_VARINT 10
 /* A tag and a varint for each of four numbers of a column, the tag and length of its entry, and its checksum. */
 #define MOST_ENTRY (6 * (MOST_VARINT + 1) + 8)
 /* Below this size, giving up and taking back the interpreter lock costs more than it frees. */
@@ -17,17 +18,6 @@ enum { HEADER = 0x0a, HASH = 0x11, PAYLOAD = 0x1a }; /* tags of StepBlock */
 enum { ID = 0x0a, FIRST_ROW = 0x10, END_ROW = 0x18, COLUMN = 0x22 }; /* of BlockHeader */
 enum { FIRST = 0x20, COUNT = 0x28, FILTER = 0x50, CODEC = 0x58 }; /* of Column */
 enum { OFFSET = 0x60, LENGTH = 0x68, DECODED = 0x70, XXH3 = 0x79 };
-
-static uint8_t *put_varint(uint8_t *to, uint64_t number) {
-  for (; number >= 128; number >>= 7) *to++ = (uint8_t)(number & 127) | 128;
-  *to++ = (uint8_t)number;
-  return to;
-}
-
-static uint8_t *put_bytes(uint8_t *to, const void *bytes, Py_ssize_t size) {
-  memcpy(to, bytes, (size_t)size);
-  return to + size;
-}
 
 /* A number of a message; protobuf leaves out what is zero. */
 static uint8_t *put_number(uint8_t *to, int tag, uint64_t number) {
@@ -373,6 +363,9 @@ done:
 }
 
 static PyMethodDef methods[] = {
+    {"digest", digest, METH_VARARGS, "Return the digest of an episode from the hashes of its leaves and its messages."},
+    {"leaf_hashes", leaf_hashes, METH_VARARGS, "Return what the digests of whole episodes are made of, beside their messages."},
+    {"whole_records", whole_records, METH_VARARGS, "Return the records and digests of episodes of one block each."},
     {"describe", describe, METH_VARARGS, "Return what there is to know of pieces of a column before they are written."},
     {"join_lanes", join_lanes, METH_VARARGS, "Return the records of blocks whose columns were encoded together."},
     {"join", join, METH_VARARGS, "Return the record of a block from its id, its rows and its encoded columns."},

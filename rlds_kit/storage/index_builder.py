@@ -1,8 +1,7 @@
 """Collects the index of a shard while it is written."""
 
+import itertools
 from array import array
-from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,22 +10,9 @@ from rlds_kit.spec.message import to_message
 from rlds_kit.storage.episode_table import EpisodeTable
 from rlds_kit.storage.metadata_spec import MetadataSpec
 from rlds_kit.storage.plausible import DIGEST_BYTES, ID_BYTES
+from rlds_kit.storage.whole_episodes import WholeEpisodes
 
 _NOTHING = pb.Value()
-
-
-class EpisodeRecords(NamedTuple):
-    """An episode with one block.
-
-    Attributes:
-      start: of the episode.
-      end: of the episode, with its content digest.
-      records: of its start, its block and its end.
-    """
-
-    start: pb.EpisodeStart
-    end: pb.EpisodeEnd
-    records: tuple[bytes, bytes, bytes]
 
 
 class IndexBuilder:
@@ -74,21 +60,22 @@ class IndexBuilder:
         if end.rows and end.ending != pb.DISCARDED:
             self._metadata.add(metadata, end.metadata)
 
-    def whole(self, episodes: Sequence[EpisodeRecords], positions: Sequence[int]) -> None:
+    def whole(self, episodes: WholeEpisodes, positions: "array[int]") -> None:
         """Adds whole episodes of one block each; `positions` has those of start, block and end of each."""
-        first = len(self)
-        self._ids += b"".join([each.start.episode_id for each in episodes])
-        self._digests += b"".join([each.end.content_digest for each in episodes])
-        self._starts.extend(positions[::3])
-        self._ends.extend(positions[2::3])
-        self._endings.extend([each.end.ending for each in episodes])
-        self._owners.extend(range(first, first + len(episodes)))
-        self._blocks.extend(positions[1::3])
-        self._first_rows.extend([0] * len(episodes))
-        for column in (self._rows, self._end_rows):
-            column.extend([each.end.rows for each in episodes])
-        for each in episodes:
-            self._metadata.add(each.start.metadata, each.end.metadata)
+        first, rows = len(self), [each.rows for each in episodes.ends]
+        self._ids += b"".join([each.episode_id for each in episodes.starts])
+        self._digests += episodes.digests
+        self._starts += positions[::3]
+        self._ends += positions[2::3]
+        self._endings.extend([each.ending for each in episodes.ends])
+        self._owners.extend(range(first, first + len(rows)))
+        self._blocks += positions[1::3]
+        self._first_rows.extend([0] * len(rows))
+        self._rows.extend(rows)
+        self._end_rows.extend(rows)
+        self._metadata.add_without(episodes.has_metadata.count(0))
+        for start, end in itertools.compress(zip(episodes.starts, episodes.ends, strict=True), episodes.has_metadata):
+            self._metadata.add(start.metadata, end.metadata)
 
     def build(self) -> EpisodeTable:
         """The table of all episodes."""

@@ -7,7 +7,6 @@ blocks are. The bytes of a block are the same either way, unless a column has mo
 planes has a block of zstd of its own if it is encoded alone, and not if it is encoded here.
 """
 
-import itertools
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,10 +19,11 @@ from rlds_kit.spec import dtypes
 from rlds_kit.storage.block import join_lanes
 from rlds_kit.storage.block_header import after_rows, before_rows
 from rlds_kit.storage.column_encoder import WORTHWHILE_BYTES
-from rlds_kit.storage.digest import CACHED_ROWS, HashedColumn, LeafValues, hashes_of_whole
+from rlds_kit.storage.digest import CACHED_ROWS, LeafValues, identity_of
 from rlds_kit.storage.filter_choice import LIGHT_ROW, FilterChoice
 from rlds_kit.storage.lane_pieces import COUNT, FIRST_ROW, NUMBERS, SIZE, pack_pieces
 from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.whole_hashes import HashedColumn, hashes_of_whole
 
 _PLAIN_KINDS: Final = "biufc"
 _RECORDS_BYTES: Final = 1 << 18
@@ -118,8 +118,7 @@ class _Packed:
       frames: of zstd.
       table: `[blocks, NUMBERS]`, see `lane_pieces.Pieces`; blocks without rows of the column have zeros.
       is_encoded: `[blocks]` bool; of the others, the column must be encoded in another way.
-      values: the first row of each block, one past the last, and the begin and end of its values in `data`. Four lists,
-        because Python's garbage collector would look at a list for each block.
+      spans: `[blocks, 4]` int64, the first row of each, one past the last, and begin and end of its values in `data`.
       hashes: `[blocks, 16]` uint8.
     """
 
@@ -129,7 +128,7 @@ class _Packed:
     frames: bytes
     table: np.ndarray
     is_encoded: np.ndarray
-    values: tuple[list[int], list[int], list[int], list[int]]
+    spans: np.ndarray
     hashes: np.ndarray
 
 
@@ -153,7 +152,11 @@ class EncodedLanes:
         self._blocks = blocks
         places = blocks.rows()
         self._columns = [_packed(column, places, choose) for column in columns]
+        self._forms = [(each.key, identity_of(each.key), each.shape) for each in self._columns]
+        self._values = [each.data.data for each in self._columns]
+        self._spans = np.stack([each.spans for each in self._columns], axis=1)
         self._is_encoded = np.logical_and.reduce([places[:, 2] > places[:, 1], *(e.is_encoded for e in self._columns)])
+        self._can_take = self._is_encoded.tolist()
         sizes = np.add.reduce([each.table[:, SIZE] for each in self._columns])
         self._groups = np.cumsum(sizes) // _RECORDS_BYTES
         self._rows = np.stack((places[:, 3], places[:, 3] + places[:, 2] - places[:, 1]), axis=1)
@@ -165,26 +168,29 @@ class EncodedLanes:
 
         Called once for each block, or again after None.
         """
-        if not self._is_encoded[number]:
+        if not self._can_take[number]:
             return None
         if number not in self._records:
             self._join(self._groups[number])
         hashes = self._hashes[number]
-        leaves = () if hashes else [leaf for each in self._columns if (leaf := _leaf(each, number))]
-        return EncodedBlock(self._records.pop(number), hashes, leaves)
+        return EncodedBlock(self._records.pop(number), hashes, () if hashes else self._leaves(number))
+
+    def _leaves(self, number: int) -> list[LeafValues]:
+        """What the digest needs of the columns that have values in a block."""
+        spans = self._spans[number].tolist()
+        return [
+            (*column, first, stop, values[begin:end])
+            for column, values, (first, stop, begin, end) in zip(self._forms, self._values, spans, strict=True)
+            if first < stop
+        ]
 
     def _hashes_of_whole(self) -> list[bytes]:
         """What the digest of each block needs that is a whole episode; nothing of others."""
-        counts = np.stack([each.table[:, COUNT] for each in self._columns], axis=1)
         is_whole = np.array(self._blocks.are_whole, np.bool_) & self._is_encoded
-        is_whole &= (counts <= CACHED_ROWS).all(axis=1)
-        found = [b""] * len(self._blocks.ids)
-        for has_rows in np.unique(counts[is_whole] > 0, axis=0):  # nearly all blocks have the same columns
-            chosen = np.flatnonzero(is_whole & ((counts > 0) == has_rows).all(axis=1))
-            columns = [_hashed(each, chosen) for each in itertools.compress(self._columns, has_rows)]
-            for number, hashes in zip(chosen.tolist(), hashes_of_whole(columns), strict=True):
-                found[number] = hashes.tobytes()
-        return found
+        for each in self._columns:
+            is_whole &= each.table[:, COUNT] <= CACHED_ROWS
+        columns = [HashedColumn(each.key, each.shape, each.spans, each.hashes) for each in self._columns]
+        return hashes_of_whole(columns, is_whole)
 
     def _join(self, group: int) -> None:
         """Makes the records of a group of blocks."""
@@ -217,21 +223,9 @@ def _packed(column: LaneColumn, places: np.ndarray, choose: FilterChoice) -> _Pa
     table[chosen], offsets[chosen], hashes[chosen] = pieces.table, pieces.offsets, pieces.hashes
     data = values.reshape(-1).view(np.uint8)
     first, lengths = table[:, FIRST_ROW], table[:, COUNT]
-    ends = (first + lengths).tolist(), offsets.tolist(), (offsets + lengths * values[0].nbytes).tolist()
+    spans = np.stack((first, first + lengths, offsets, offsets + lengths * values[0].nbytes), axis=1)
     is_encoded = (lengths == counts) & ~has_gaps
-    return _Packed(column.key, shape, data, pieces.frames, table, is_encoded, (first.tolist(), *ends), hashes)
-
-
-def _hashed(column: _Packed, numbers: np.ndarray) -> HashedColumn:
-    """A column of some blocks."""
-    rows = column.table[numbers]
-    return HashedColumn(column.key, column.shape, rows[:, FIRST_ROW], rows[:, COUNT], column.hashes[numbers])
-
-
-def _leaf(column: _Packed, number: int) -> LeafValues | None:
-    """The values of a column in a block; None if it has none."""
-    first, stop, begin, end = (each[number] for each in column.values)
-    return LeafValues(column.key, column.shape, first, stop, column.data.data[begin:end]) if first < stop else None
+    return _Packed(column.key, shape, data, pieces.frames, table, is_encoded, spans, hashes)
 
 
 def _runs(
@@ -243,14 +237,12 @@ def _runs(
     >>> [each.tolist() for each in _runs(present, np.array([0, 1]), np.array([0, 0]), np.array([3, 3]))]
     [[1, 0], [2, 2], [False, True]]
     """
-    by_lane = np.ascontiguousarray(present.T)  # NumPy sums up along rows in memory in a tenth of the time
-    rows = by_lane.shape[1]
-    sums = np.zeros((len(by_lane), rows + 1), np.int32)
-    np.cumsum(by_lane, axis=1, out=sums[:, 1:])
-    nexts = np.full((len(by_lane), rows + 1), rows, np.int32)
-    nexts[:, :-1] = np.where(by_lane, np.arange(rows, dtype=np.int32), np.int32(rows))
-    nexts = np.minimum.accumulate(nexts[:, ::-1], axis=1)[:, ::-1]
-    counts = (sums[lane, stop] - sums[lane, begin]).astype(np.int64)
-    first = np.where(counts > 0, nexts[lane, begin], begin)
-    has_gaps: np.ndarray = sums[lane, first + counts] - sums[lane, first] != counts
-    return first, counts, has_gaps
+    by_lane = np.ascontiguousarray(present.T)  # the rows of each lane, one lane after the other
+    places, offsets = np.flatnonzero(by_lane), lane * by_lane.shape[1]
+    low, high = np.searchsorted(places, offsets + begin), np.searchsorted(places, offsets + stop)
+    counts = high - low
+    if not len(places):
+        return begin, counts, np.zeros(len(lane), np.bool_)
+    firsts, lasts = places[np.minimum(low, len(places) - 1)], places[high - 1]
+    has_gaps: np.ndarray = (counts > 0) & (lasts - firsts + 1 != counts)
+    return np.where(counts > 0, firsts - offsets, begin), counts, has_gaps

@@ -82,21 +82,24 @@ def pack_pieces(
 
     is_repeated = np.frombuffer(flags, np.bool_)
     is_framed = (frame_sizes > 0) & (frame_sizes + WORTHWHILE_BYTES <= lengths)
-    table = np.zeros((len(counts), NUMBERS), np.int64)
-    known = {FIRST_ROW: firsts, COUNT: counts, DECODED: lengths, BEGIN: offsets, SIZE: lengths}
-    table[:, [*known]] = np.stack([*known.values()], axis=1)
-    table[:, FILTER], table[:, CODEC] = pb.IDENTITY, pb.STORED
-    table[is_repeated, FILTER] = pb.REPEAT
-    table[is_repeated, DECODED] = table[is_repeated, SIZE] = row_bytes
-    if choice is not None:
-        table[is_framed, FILTER], table[is_framed, CODEC], table[is_framed, IN_FRAMES] = choice.filter, pb.ZSTD, 1
-        table[is_framed, BEGIN], table[is_framed, SIZE] = frame_begins[is_framed], frame_sizes[is_framed]
     is_other = _is_heavy_or_full(key, data, offsets, row_bytes) & is_repeated
     if choice is None:
         is_other |= ~is_repeated
     elif choice.level != NO_LEVEL:
         is_other |= ~is_repeated & (frame_sizes == 0) & (lengths > WORTHWHILE_BYTES)
-    table[is_other, COUNT] = 0
+    filter_ = pb.IDENTITY if choice is None else choice.filter
+    decoded = np.where(is_repeated, row_bytes, lengths)
+    columns = {
+        FIRST_ROW: firsts,
+        COUNT: np.where(is_other, 0, counts),
+        FILTER: np.where(is_repeated, pb.REPEAT, np.where(is_framed, filter_, pb.IDENTITY)),
+        CODEC: np.where(is_framed, pb.ZSTD, pb.STORED),
+        DECODED: decoded,
+        IN_FRAMES: is_framed,
+        BEGIN: np.where(is_framed, frame_begins, offsets),
+        SIZE: np.where(is_framed, frame_sizes, decoded),
+    }
+    table = np.stack([columns[number] for number in range(NUMBERS)], axis=1)
     return Pieces(table, frames, offsets, np.frombuffer(hashes, np.uint8).reshape(-1, 16))
 
 

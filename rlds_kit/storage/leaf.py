@@ -84,6 +84,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _INDEX: Final = re.compile(r"[(\[](\d+)[)\]]")
 
 
+@functools.lru_cache(maxsize=4096)
 def field_of(path: str) -> str:
     """The field that a column belongs to.
 

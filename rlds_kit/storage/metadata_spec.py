@@ -32,6 +32,10 @@ class MetadataSpec:
         self._seen: set[tuple[object, ...]] = set()
         self._is_simple = True
 
+    def add_without(self, count: int) -> None:
+        """Adds episodes without metadata."""
+        self._episodes += count
+
     def add(self, start: pb.Value, end: pb.Value) -> None:
         """Adds the metadata of an episode: those of its start, updated with those of its end."""
         self._episodes += 1

@@ -11,7 +11,6 @@ from typing import Final
 from rlds_kit._version import __version__
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.riegeli.blocks import CHUNK_HEADER_SIZE
-from rlds_kit.storage import block
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.amendment import SeenFields
 from rlds_kit.storage.block_parts import HEAVY_BYTES, acted_fields, cut, rows_of_parts
@@ -19,12 +18,12 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_encoder import Hashes
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.index_builder import EpisodeRecords
 from rlds_kit.storage.jobs import Block, Discard, End, Start, Whole
 from rlds_kit.storage.lane_blocks import EncodedBlock
 from rlds_kit.storage.leaf import field_of
 from rlds_kit.storage.manifest import ManifestWriter
 from rlds_kit.storage.shard_writer import ShardWriter
+from rlds_kit.storage.whole_episodes import WholeBuilder
 
 _FRAMING: Final = 3 * CHUNK_HEADER_SIZE
 """Bytes of an episode beside its three records, at the least."""
@@ -113,32 +112,27 @@ class ShardSet:
         """Writes whole episodes, all of whose rows are in the same buffer: their columns have the same forms."""
         while jobs:
             shard, first = self._shard_of_next(), jobs[0]
-            records = self._records_of(shard, jobs)
-            if records:
+            found = self._records_of(shard, jobs)
+            if found:
                 self._unsynced.add(shard)
-                shard.whole(records)
+                shard.whole(found.build())
             else:
                 self.start(Start(first.start))
                 self.block(Block(first.start.episode_id, range(first.rows), first.buffer, is_whole=True))
                 self.end(End(first.end))
-            jobs = jobs[len(records) or 1 :]  # without records, the first one was written by itself
+            jobs = jobs[len(found) or 1 :]  # if none was found, the first one was written by itself
 
-    def _records_of(self, shard: ShardWriter, jobs: Sequence[Whole]) -> list[EpisodeRecords]:
-        """The records of the first episodes: as many as were encoded together, and as the shard has space for."""
-        forms, found, size = jobs[0].buffer.forms(), list[EpisodeRecords](), shard.size
+    def _records_of(self, shard: ShardWriter, jobs: Sequence[Whole]) -> WholeBuilder:
+        """The first episodes: as many as were encoded together, and as the shard has space for."""
+        forms, found, size = jobs[0].buffer.forms(), WholeBuilder(), shard.size
         if not forms or not self._shards[shard].needs_none(forms):
-            return []
+            return found
         for job in jobs if self._max_episodes is None else jobs[: self._max_episodes - shard.episodes]:
             encoded = job.buffer.encoded(self._choose) if size < self._max_bytes and self._is_light(job.rows) else None
             if encoded is None:
                 break
-            digest = EpisodeDigest()
-            _add(digest, encoded)
-            job.end.content_digest = digest.digest(job.start, job.end)
-            first, last = block.record_of(block.START, job.start), block.record_of(block.END, job.end)
-            found.append(EpisodeRecords(job.start, job.end, (first, encoded.record, last)))
+            size += found.add(job.start, job.end, encoded) + _FRAMING
             self._row_bytes = len(encoded.record) / job.rows
-            size += len(first) + len(encoded.record) + len(last) + _FRAMING
         return found
 
     def _shard_of_next(self) -> ShardWriter:
@@ -175,7 +169,7 @@ class ShardSet:
         if encoded is None:
             return False
         if job.rows.start:
-            self._acted |= {field_of(leaf.key.path) for leaf in encoded.leaves if leaf.first < job.rows.start}
+            self._acted |= {field_of(key.path) for key, _, _, first, *_ in encoded.leaves if first < job.rows.start}
         episode.shard.encoded_block(job.episode_id, job.rows, encoded.record)
         self._row_bytes = len(encoded.record) / len(job.rows)
         _add(episode.digest, encoded)

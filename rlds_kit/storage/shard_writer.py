@@ -1,29 +1,52 @@
 """Writes one shard: records in order, and on close the index and the footer of ArrayRecord."""
 
 import contextlib
+import itertools
 from array import array
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.append_file import AppendFile
 from rlds_kit.riegeli import array_record, chunk
-from rlds_kit.riegeli.single import frame_record
+from rlds_kit.riegeli.single import frame_records
 from rlds_kit.riegeli.writer import RecordWriter
 from rlds_kit.storage import block
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_encoder import NO_HASHES, Hashes
 from rlds_kit.storage.episode_table import EpisodeTable
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.index_builder import EpisodeRecords, IndexBuilder
+from rlds_kit.storage.index_builder import IndexBuilder
 from rlds_kit.storage.manifest import ClosedFile, digest_of
+from rlds_kit.storage.whole_episodes import WholeEpisodes
 
 MAX_CHUNKS: Final = 1 << 18
 """Maximum chunks of a shard: its index and footer are in memory until it is closed, and when it is opened. Three
 episodes of one block each have nine chunks."""
 MAX_PENDING_BYTES: Final = 1 << 20
 """Pending records are written when they have so many bytes."""
+
+
+class _Chunks(NamedTuple):
+    """Consecutive chunks.
+
+    Attributes:
+      data: their bytes.
+      positions: where each begins in the file.
+      rows: how many rows each has.
+    """
+
+    data: bytes
+    positions: Sequence[int]
+    rows: Sequence[int]
+
+    def each(self) -> Iterator[tuple[bytes, int]]:
+        """The bytes of each, and how many rows it has."""
+        bounds = [position - self.positions[0] for position in self.positions]
+        for begin, end, rows in zip(bounds, [*bounds[1:], len(self.data)], self.rows, strict=True):
+            yield self.data[begin:end], rows
 
 
 class ShardWriter:
@@ -39,8 +62,7 @@ class ShardWriter:
         self.path = path
         self.rows = 0
         self.is_gathering = False
-        self._pending, self._pending_rows = list[bytes](), list[int]()  # chunks, and how many rows each has
-        self._pending_bytes = 0
+        self._pending, self._pending_bytes = list[_Chunks](), 0
         self._header = header
         self._index = IndexBuilder()
         self._amendments: dict[bytes, pb.Spec] = {}
@@ -111,12 +133,10 @@ class ShardWriter:
         position = self._write(block.record_of(block.END, end))
         self._index.end(end, position)
 
-    def whole(self, episodes: Sequence[EpisodeRecords]) -> None:
+    def whole(self, episodes: WholeEpisodes) -> None:
         """Writes whole episodes of one block each."""
-        records, rows = list[bytes](), list[int]()
-        for each in episodes:
-            records += each.records
-            rows += (0, each.end.rows, 0)
+        records, rows = episodes.records, [0] * len(episodes.records)
+        rows[1::3] = [end.rows for end in episodes.ends]
         self._index.whole(episodes, self._write_all(records, rows))
 
     def write_pending(self) -> None:
@@ -125,19 +145,23 @@ class ShardWriter:
         Raises:
           OSError: the disk is full, or gone.
         """
-        pending, rows = self._pending, self._pending_rows
-        self._pending, self._pending_rows, self._pending_bytes = [], [], 0
+        pending, self._pending, self._pending_bytes = self._pending, [], 0
         if not pending:
             return
         try:
-            self._file.append(b"".join(pending))
+            self._file.append(pending[0].data if len(pending) == 1 else b"".join([each.data for each in pending]))
         except OSError:
-            with contextlib.suppress(OSError):
-                for each, count in zip(pending, rows, strict=True) if len(pending) > 1 else ():
-                    self._file.append(each)
-                    self.rows += count
+            self._write_each(pending)
             raise
-        self.rows += sum(rows)
+        self.rows += sum(sum(each.rows) for each in pending)
+
+    def _write_each(self, pending: Sequence[_Chunks]) -> None:
+        """Writes what fits of chunks that do not fit together."""
+        single = [chunk for each in pending for chunk in each.each()]
+        with contextlib.suppress(OSError):
+            for data, rows in single if len(single) > 1 else ():
+                self._file.append(data)
+                self.rows += rows
 
     def sync(self) -> None:
         """Returns when all data are durable, pending ones too.
@@ -175,23 +199,31 @@ class ShardWriter:
         self._file.close()
 
     def _write(self, record: bytes, rows: int = 0) -> int:
-        return self._write_all((record,), (rows,))[0]
+        """Writes a record; returns its position."""
+        position = self.size
+        data, _ = frame_records(position, [record])
+        self._add(_Chunks(data, (position,), (rows,)))
+        self._chunks.append(position)
+        self._sizes.append(len(record))
+        return position
 
-    def _write_all(self, records: Sequence[bytes], rows: Sequence[int]) -> list[int]:
+    def _write_all(self, records: list[bytes], rows: list[int]) -> "array[int]":
         """Writes records; returns their positions."""
-        positions, position = list[int](), self.size
-        for record, count in zip(records, rows, strict=True):
-            data = frame_record(position, record)
-            positions.append(position)
-            position += len(data)
-            self._pending.append(data)
-            self._pending_rows.append(count)
-            self._pending_bytes += len(data)
-            if not self.is_gathering or self._pending_bytes >= MAX_PENDING_BYTES:
-                self.write_pending()
-        self._chunks.extend(positions)
+        found = array("Q")
+        for part in _parts(records, MAX_PENDING_BYTES):
+            data, places = frame_records(self.size, records[part])
+            positions = array("Q", places)
+            self._add(_Chunks(data, positions, rows[part]))
+            found += positions
+        self._chunks += found
         self._sizes.extend(map(len, records))
-        return positions
+        return found
+
+    def _add(self, chunks: _Chunks) -> None:
+        self._pending.append(chunks)
+        self._pending_bytes += len(chunks.data)
+        if not self.is_gathering or self._pending_bytes >= MAX_PENDING_BYTES:
+            self.write_pending()
 
     def _write_index(self, table: EpisodeTable) -> bytes:
         index = pb.ShardIndex(
@@ -211,7 +243,7 @@ class ShardWriter:
         sink = _Collected()
         with RecordWriter(sink, "uncompressed", position=position) as writer:
             # No list: so many tuples at once make Python's garbage collector look at all objects of the process.
-            chunks = ((position, size, 1) for position, size in zip(self._chunks, self._sizes, strict=True))
+            chunks = zip(self._chunks, self._sizes, itertools.repeat(1), strict=False)
             array_record.write_footer(writer, chunks, "group_size:1,uncompressed")
         self._file.append(b"".join(sink.pieces))
 
@@ -228,3 +260,16 @@ class _Collected:
 
     def flush(self) -> None:
         """Does nothing."""
+
+
+def _parts(records: Sequence[bytes], most: int) -> Iterator[slice]:
+    """Parts of consecutive records with at most so many bytes; a larger record is a part of its own.
+
+    >>> [*_parts([b"abc", b"d", b"efghi", b"j"], 4)]
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    ends, begin = [*itertools.accumulate(map(len, records), initial=0)], 0
+    while begin < len(records):
+        stop = max(begin + 1, bisect_right(ends, ends[begin] + most) - 1)
+        yield slice(begin, stop)
+        begin = stop

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from rlds_kit.riegeli import _pure_transposed, transposed
+from rlds_kit.riegeli import _pure_transposed, blocks, transposed
 from rlds_kit.riegeli._pure_transposed import Action, State
 from rlds_kit.riegeli.chunk import TRANSPOSED
 from rlds_kit.riegeli.chunk_reader import Chunk, read_chunk
@@ -103,10 +103,27 @@ def try_hash() -> bool:
     return True
 
 
+def try_frames() -> bool:
+    """Frame records whose chunks end where their memory ends, with and without headers of blocks between."""
+    begin = blocks.round_up(rng.randrange(3 * blocks.BLOCK_SIZE))
+    records = [rng.randbytes(rng.choice([0, 3, 150, 1 << 16, 3 << 16])) for _ in range(rng.randrange(4))]
+    data, places = native.frame_records(begin, records)
+    return data != b"" and len(places) == 8 * len(records)
+
+
+def try_entries() -> bool:
+    """Make entries of numbers of any size."""
+    chunks = [tuple(rng.getrandbits(rng.randrange(1, 66)) for _ in range(3)) for _ in range(3)]
+    try:
+        return len(native.chunk_entries(chunks)[0]) == len(chunks)
+    except ValueError:
+        return False
+
+
 deadline = time.monotonic() + float(sys.argv[2])
 tried = passed = 0
 while time.monotonic() < deadline:
-    for attempt in (try_chunk, try_program, try_hash):
+    for attempt in (try_chunk, try_program, try_hash, try_frames, try_entries):
         tried += 1
         passed += attempt()
 print(tried, passed)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from rlds_kit.riegeli import DamagedError, RecordReader, RecordWriter, array_record, varint
 from rlds_kit.riegeli.array_record import ChunkEntry, last_chunk, read_footer, write_footer
@@ -146,6 +148,24 @@ def test_uneven_groups_are_refused(counts: list[int]) -> None:
     """Groups that would make Google's reader return wrong records are a ValueError."""
     with RecordWriter(io.BytesIO(), "uncompressed") as writer, pytest.raises(ValueError, match="same number"):
         write_footer(writer, [(64, 10, count) for count in counts], "")
+
+
+NUMBERS = st.one_of(st.integers(0, 1 << 15), st.integers(0, (1 << 64) - 1))
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS)))
+@example([(0, 127, 128), ((1 << 64) - 1, 1 << 63, (1 << 63) - 1)])
+def test_c_and_python_make_the_same_entries(chunks: list[tuple[int, int, int]]) -> None:
+    """With varints of one to ten bytes."""
+    assert array_record.chunk_entries(iter(chunks)) == array_record.chunk_entries_in_python(chunks)
+
+
+@pytest.mark.parametrize("make", [array_record.chunk_entries, array_record.chunk_entries_in_python])
+@pytest.mark.parametrize("chunk", [(-1, 0, 0), (0, 1 << 64, 0), (0, 0), (0, 0, "1"), 3])
+def test_entries_that_cannot_be_are_refused(make: Callable[[Any], Any], chunk: Any) -> None:
+    """Numbers that are in no varint, and what is not three numbers; nothing is returned."""
+    with pytest.raises((TypeError, ValueError)):
+        make([(64, 1, 1), chunk])
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 2])

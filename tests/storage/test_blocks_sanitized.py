@@ -14,5 +14,8 @@ HERE = Path(__file__).parent
 def test_blocks_under_sanitizers(tmp_path: Path) -> None:
     """Its tests, and those of recorders, read or write no byte that they should not."""
     built = sanitized.build(Path(block.__file__).with_name("_blocks.c"), tmp_path)
-    tests = [HERE / f"test_{name}.py" for name in ("block_header", "lane_blocks", "lane_pieces", "round_trip")]
+    tests = [
+        HERE / f"test_{name}.py"
+        for name in ("block_header", "lane_blocks", "lane_pieces", "round_trip", "whole_episodes")
+    ]
     sanitized.run_tests("rlds_kit.storage._blocks", built, *tests)

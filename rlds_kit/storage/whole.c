@@ -1,0 +1,312 @@
+/* Makes what is written of whole episodes, beside their blocks: the C twin of whole_hashes.py, whole_episodes.py and of a part
+ * of digest.py. Numbers are read as the processor has them: little-endian. */
+
+#define PY_SSIZE_T_CLEAN
+#include "whole.h"
+
+#include <stdlib.h>
+
+#include "put.h"
+#include "xxh3.h"
+
+#define EMPTY_DICT_SIZE 2
+#define DIGEST_SIZE 16
+
+/* ---- Hashes of leaves -------------------------------------------------------------------------------- */
+
+#define BATCH 256 /* numbers that are hashed at a time */
+#define MOST_RANK BATCH
+#define KNOWN 4
+#define LAYOUT_SIZE (2 * DIGEST_SIZE)
+
+/* Rows of a column in a block, as `lane_blocks` has them. */
+typedef struct {
+  int64_t first, stop, begin, end;
+} Span;
+
+typedef struct {
+  Py_buffer head, shape, spans, hashes;
+} HashedColumn;
+
+/* Hashes of the numbers of rows that columns of a block have: most columns have the same rows. */
+typedef struct {
+  int64_t first[KNOWN], stop[KNOWN];
+  uint8_t hashes[KNOWN][DIGEST_SIZE];
+  int count;
+} Rows;
+
+static void hash_rows(int64_t first, int64_t stop, uint8_t *result) {
+  Xxh3 hash = {0};
+  uint64_t numbers[BATCH];
+  while (first < stop) {
+    int count = 0;
+    for (; count < BATCH && first < stop; ++count) numbers[count] = (uint64_t)first++;
+    xxh3_add(&hash, (const uint8_t *)numbers, (uint64_t)count * sizeof *numbers);
+  }
+  xxh3_end(&hash, result);
+}
+
+static void hash_shapes(const Py_buffer *shape, int64_t count, uint8_t *result) {
+  Xxh3 hash = {0};
+  uint8_t shapes[BATCH * sizeof(uint64_t)];
+  const int64_t most = shape->len ? (int64_t)sizeof shapes / shape->len : 0;
+  for (int64_t i = 0; i < most && i < count; ++i) memcpy(shapes + i * shape->len, shape->buf, (size_t)shape->len);
+  for (; most && count > 0; count -= most) xxh3_add(&hash, shapes, (uint64_t)((count < most ? count : most) * shape->len));
+  xxh3_end(&hash, result);
+}
+
+static const uint8_t *hash_of_rows(Rows *rows, int64_t first, int64_t stop) {
+  for (int i = 0; i < rows->count; ++i)
+    if (rows->first[i] == first && rows->stop[i] == stop) return rows->hashes[i];
+  if (rows->count == KNOWN) rows->count = 0;
+  const int at = rows->count++;
+  rows->first[at] = first, rows->stop[at] = stop;
+  hash_rows(first, stop, rows->hashes[at]);
+  return rows->hashes[at];
+}
+
+static void put_leaves(uint8_t *to, const HashedColumn *columns, Py_ssize_t count, Py_ssize_t block) {
+  Rows rows = {.count = 0};
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const Span *span = (const Span *)columns[i].spans.buf + block;
+    if (span->first >= span->stop) continue;
+    to = put_bytes(to, columns[i].head.buf, columns[i].head.len);
+    to = put_bytes(to, hash_of_rows(&rows, span->first, span->stop), DIGEST_SIZE);
+    hash_shapes(&columns[i].shape, span->stop - span->first, to);
+    to = put_bytes(to + DIGEST_SIZE, (const uint8_t *)columns[i].hashes.buf + DIGEST_SIZE * block, DIGEST_SIZE);
+  }
+}
+
+static Py_ssize_t size_of_leaves(const HashedColumn *columns, Py_ssize_t count, Py_ssize_t block) {
+  Py_ssize_t size = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const Span *span = (const Span *)columns[i].spans.buf + block;
+    if (span->first < span->stop) size += columns[i].head.len + LAYOUT_SIZE + DIGEST_SIZE;
+  }
+  return size;
+}
+
+static void close_hashed(HashedColumn *column) {
+  PyBuffer_Release(&column->head);
+  PyBuffer_Release(&column->shape);
+  PyBuffer_Release(&column->spans);
+  PyBuffer_Release(&column->hashes);
+}
+
+static int open_hashed(PyObject *item, Py_ssize_t blocks, HashedColumn *column) {
+  if (!PyTuple_Check(item)) {
+    PyErr_SetString(PyExc_TypeError, "expected a tuple for each column");
+    return 0;
+  }
+  if (!PyArg_ParseTuple(item, "y*y*y*y*", &column->head, &column->shape, &column->spans, &column->hashes)) return 0;
+  if (column->spans.len == blocks * (Py_ssize_t)sizeof(Span) && column->hashes.len == blocks * DIGEST_SIZE &&
+      column->shape.len <= MOST_RANK * (Py_ssize_t)sizeof(uint64_t))
+    return 1;
+  PyErr_Format(PyExc_ValueError, "expected rows and hashes of %zd blocks", blocks);
+  close_hashed(column);
+  return 0;
+}
+
+/* New bytes for the leaves of each chosen block, and where they are; the others get no bytes. */
+static PyObject *new_leaves(const HashedColumn *columns, Py_ssize_t count, const char *chosen, Py_ssize_t blocks, uint8_t **places) {
+  PyObject *found = PyList_New(blocks);
+  for (Py_ssize_t block = 0; found && block < blocks; ++block) {
+    PyObject *leaves = PyBytes_FromStringAndSize(NULL, chosen[block] ? size_of_leaves(columns, count, block) : 0);
+    if (!leaves) {
+      Py_CLEAR(found);
+      break;
+    }
+    places[block] = (uint8_t *)PyBytes_AsString(leaves);
+    PyList_SetItem(found, block, leaves);
+  }
+  return found;
+}
+
+/* leaf_hashes(columns, is_whole): see whole_hashes.leaf_hashes_in_python. */
+PyObject *leaf_hashes(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *given, *found = NULL;
+  const char *chosen;
+  Py_ssize_t blocks, open = 0;
+  if (!PyArg_ParseTuple(args, "O!y#", &PyList_Type, &given, &chosen, &blocks)) return NULL;
+  const Py_ssize_t count = PyList_Size(given);
+  HashedColumn *columns = malloc((size_t)(count + 1) * sizeof *columns);
+  uint8_t **places = malloc((size_t)(blocks + 1) * sizeof *places);
+  if (!columns || !places) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  for (; open < count; ++open)
+    if (!open_hashed(PyList_GetItem(given, open), blocks, columns + open)) goto done;
+  if (!(found = new_leaves(columns, count, chosen, blocks, places))) goto done;
+  Py_BEGIN_ALLOW_THREADS
+  for (Py_ssize_t block = 0; block < blocks; ++block)
+    if (chosen[block]) put_leaves(places[block], columns, count, block);
+  Py_END_ALLOW_THREADS
+done:
+  while (open) close_hashed(columns + --open);
+  free(places);
+  free(columns);
+  return found;
+}
+
+/* ---- Digests ----------------------------------------------------------------------------------------- */
+
+enum { START_METADATA = 2, SEED, OPTIONS };                     /* fields of EpisodeStart */
+enum { ENDING = 2, IS_TERMINATED, IS_TRUNCATED, ROWS, END_METADATA }; /* of EpisodeEnd */
+#define FIELDS 8
+
+/* The fields of a message with numbers below FIELDS: its numbers, and the bytes of its strings and messages. */
+typedef struct {
+  uint64_t numbers[FIELDS]; /* of bytes their size */
+  const uint8_t *bytes[FIELDS];
+} Message;
+
+/* NULL if it does not end before `end`. */
+static const uint8_t *take_varint(const uint8_t *at, const uint8_t *end, uint64_t *number) {
+  *number = 0;
+  for (int shift = 0; shift < 64 && at < end; shift += 7) {
+    *number |= (uint64_t)(*at & 127) << shift;
+    if (*at++ < 128) return at;
+  }
+  return NULL;
+}
+
+enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 }; /* wire types */
+
+/* Returns 0 if it is no message, or has groups. Fields of a fixed size are of later versions, and left out. */
+static int parse_message(const uint8_t *at, Py_ssize_t size, Message *message) {
+  const uint8_t *end = at + size;
+  memset(message, 0, sizeof *message);
+  while (at < end) {
+    uint64_t tag, number;
+    if (!(at = take_varint(at, end, &tag))) return 0;
+    const int type = (int)(tag & 7);
+    if (type == FIXED64 || type == FIXED32)
+      number = type == FIXED64 ? 8 : 4;
+    else if ((type != VARINT && type != BYTES) || !(at = take_varint(at, end, &number)))
+      return 0;
+    if (type != VARINT && number > (uint64_t)(end - at)) return 0;
+    if (tag >> 3 < FIELDS && type != FIXED64 && type != FIXED32)
+      message->numbers[tag >> 3] = number, message->bytes[tag >> 3] = type == BYTES ? at : NULL;
+    if (type != VARINT) at += number;
+  }
+  return 1;
+}
+
+static void add_number(Xxh3 *hash, uint64_t number) {
+  uint8_t bytes[8];
+  for (int i = 0; i < 8; ++i) bytes[i] = (uint8_t)(number >> 8 * i);
+  xxh3_add(hash, bytes, sizeof bytes);
+}
+
+/* Adds a field of bytes after its size. */
+static void add_field(Xxh3 *hash, const Message *message, int field) {
+  const uint64_t size = message->bytes[field] ? message->numbers[field] : 0;
+  add_number(hash, size);
+  if (size) xxh3_add(hash, message->bytes[field], size);
+}
+
+/* See digest.EpisodeDigest.digest. */
+static void put_digest(uint8_t *digest, const uint8_t *hashes, Py_ssize_t size, const Message *start, const Message *end) {
+  Xxh3 hash = {0};
+  const uint8_t flags[] = {(uint8_t)end->numbers[ENDING], end->numbers[IS_TERMINATED] != 0, end->numbers[IS_TRUNCATED] != 0};
+  if (size) xxh3_add(&hash, hashes, (uint64_t)size);
+  for (int field = START_METADATA; field <= OPTIONS; ++field) add_field(&hash, start, field);
+  add_field(&hash, end, END_METADATA);
+  add_number(&hash, end->numbers[ROWS]);
+  xxh3_add(&hash, flags, sizeof flags);
+  xxh3_end(&hash, digest);
+}
+
+enum { START = 0x1a, END = 0x2a };                /* tags of Record */
+static const uint8_t DIGEST[] = {0x3a, DIGEST_SIZE}; /* tag and size of the last field of EpisodeEnd */
+
+/* A serialized message, and its fields. */
+typedef struct {
+  char *data; /* borrowed from an object that the caller has */
+  Py_ssize_t size;
+  Message fields;
+} Item;
+
+static int parse_item(PyObject *bytes, Item *item) {
+  if (PyBytes_AsStringAndSize(bytes, &item->data, &item->size) < 0) return 0;
+  if (parse_message((const uint8_t *)item->data, item->size, &item->fields)) return 1;
+  PyErr_SetString(PyExc_ValueError, "expected the message of the start or the end of an episode");
+  return 0;
+}
+
+/* digest(hashes, start, end): see digest.digest_in_python. */
+PyObject *digest(PyObject *self, PyObject *args) {
+  (void)self;
+  const char *hashes;
+  Py_ssize_t size;
+  PyObject *first, *last;
+  Item start, end;
+  uint8_t found[DIGEST_SIZE];
+  if (!PyArg_ParseTuple(args, "y#OO", &hashes, &size, &first, &last)) return NULL;
+  if (!parse_item(first, &start) || !parse_item(last, &end)) return NULL;
+  put_digest(found, (const uint8_t *)hashes, size, &start.fields, &end.fields);
+  return PyBytes_FromStringAndSize((const char *)found, sizeof found);
+}
+
+/* The record of a message, of which the last bytes are given apart. */
+static PyObject *record_of(int tag, const Item *item, const uint8_t *rest, Py_ssize_t rest_size) {
+  const uint64_t size = (uint64_t)(item->size + rest_size);
+  uint8_t lead[3 + MOST_VARINT] = {0x08, 0x01, (uint8_t)tag}; /* after Record.version */
+  const Py_ssize_t lead_size = put_varint(lead + 3, size) - lead;
+  PyObject *record = PyBytes_FromStringAndSize(NULL, lead_size + (Py_ssize_t)size);
+  if (!record) return NULL;
+  put_bytes(put_bytes(put_bytes((uint8_t *)PyBytes_AsString(record), lead, lead_size), item->data, item->size), rest, rest_size);
+  return record;
+}
+
+/* Appends the records of an episode. */
+static int append_records(PyObject *records, const Item *start, PyObject *block, const Item *end, const uint8_t *digest) {
+  uint8_t rest[sizeof DIGEST + DIGEST_SIZE];
+  put_bytes(put_bytes(rest, DIGEST, sizeof DIGEST), digest, DIGEST_SIZE);
+  PyObject *first = record_of(START, start, rest, 0), *last = record_of(END, end, rest, sizeof rest);
+  const int done = first && last && PyList_Append(records, first) == 0 && PyList_Append(records, block) == 0 &&
+                   PyList_Append(records, last) == 0;
+  Py_XDECREF(first);
+  Py_XDECREF(last);
+  return done;
+}
+
+/* Sets the digest of an episode, and whether it has metadata, and appends its records. */
+static int end_episode(PyObject *const lists[4], Py_ssize_t at, uint8_t *digest, uint8_t *has_metadata, PyObject *records) {
+  Item start, end;
+  char *hashes;
+  Py_ssize_t size;
+  if (!parse_item(PyList_GetItem(lists[1], at), &start) || !parse_item(PyList_GetItem(lists[3], at), &end)) return 0;
+  if (PyBytes_AsStringAndSize(PyList_GetItem(lists[0], at), &hashes, &size) < 0) return 0;
+  put_digest(digest, (const uint8_t *)hashes, size, &start.fields, &end.fields);
+  *has_metadata = start.fields.numbers[START_METADATA] > EMPTY_DICT_SIZE || end.fields.numbers[END_METADATA] > EMPTY_DICT_SIZE;
+  return append_records(records, &start, PyList_GetItem(lists[2], at), &end, digest);
+}
+
+/* whole_records(hashes, starts, blocks, ends): see whole_episodes.whole_records_in_python. */
+PyObject *whole_records(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *lists[4], *digests = NULL, *flags = NULL, *records = NULL, *result = NULL;
+  if (!PyArg_ParseTuple(args, "O!O!O!O!", &PyList_Type, lists, &PyList_Type, lists + 1, &PyList_Type, lists + 2, &PyList_Type, lists + 3))
+    return NULL;
+  const Py_ssize_t count = PyList_Size(lists[0]);
+  for (int i = 1; i < 4; ++i) {
+    if (PyList_Size(lists[i]) == count) continue;
+    PyErr_Format(PyExc_ValueError, "expected %zd starts, blocks and ends", count);
+    return NULL;
+  }
+  digests = PyBytes_FromStringAndSize(NULL, DIGEST_SIZE * count), flags = PyBytes_FromStringAndSize(NULL, count);
+  records = PyList_New(0);
+  if (!digests || !flags || !records) goto done;
+  uint8_t *digest = (uint8_t *)PyBytes_AsString(digests), *flag = (uint8_t *)PyBytes_AsString(flags);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (!end_episode(lists, i, digest + DIGEST_SIZE * i, flag + i, records)) goto done;
+  result = PyTuple_Pack(3, records, digests, flags);
+done:
+  Py_XDECREF(digests);
+  Py_XDECREF(flags);
+  Py_XDECREF(records);
+  return result;
+}

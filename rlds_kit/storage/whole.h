@@ -1,0 +1,12 @@
+/* Digests and records of whole episodes, for Python: whole.c */
+
+#ifndef RLDS_KIT_STORAGE_WHOLE_H
+#define RLDS_KIT_STORAGE_WHOLE_H
+
+#include <Python.h>
+
+PyObject *digest(PyObject *self, PyObject *args);
+PyObject *leaf_hashes(PyObject *self, PyObject *args);
+PyObject *whole_records(PyObject *self, PyObject *args);
+
+#endif
