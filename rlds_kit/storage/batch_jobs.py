@@ -87,21 +87,18 @@ class EpisodeParts:
 
     def jobs(self, whole: "WrittenBuffer | None") -> Iterator[Job]:
         """Makes the jobs; None: no part has rows."""
-        for number, (starts, end) in enumerate(zip(self._starts, self._ends, strict=True)):
-            episode_id, (lane, begin, stop, first_row) = self.blocks.ids[number], self.blocks.rows_of(number)
-            rows, last = range(first_row, first_row + stop - begin), None
-            if end is not None:
-                last = _last_record(end, episode_id, rows.stop)
-            if whole is None or not rows:
-                yield from () if last is None else (End(last),)
+        parts = zip(self.blocks.ids, self.blocks.each(), self._starts, self._ends, strict=True)
+        for number, (episode_id, (lane, begin, stop, first_row), starts, end) in enumerate(parts):
+            count, end_row = stop - begin, first_row + stop - begin
+            last = None if end is None else _last_record(end, episode_id, end_row)
+            part = whole.part(number, count) if whole is not None and count else None
+            if part is not None and last is not None and not first_row:
+                yield Whole(starts.message(lane, episode_id), count, part, last)
                 continue
-            part = whole.part(number, len(rows))
-            if last is not None and not first_row:
-                yield Whole(starts.message(lane, episode_id), len(rows), part, last)
-                continue
-            if not first_row:
-                yield Start(starts.message(lane, episode_id))
-            yield Block(episode_id, rows, part)
+            if part is not None:
+                if not first_row:
+                    yield Start(starts.message(lane, episode_id))
+                yield Block(episode_id, range(first_row, end_row), part)
             if last is not None:
                 yield End(last)
 

@@ -8,7 +8,7 @@ planes has a block of zstd of its own if it is encoded alone, and not if it is e
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -86,6 +86,11 @@ class LaneBlocks:
     def rows(self) -> np.ndarray:
         """`[blocks, 4]` int64, the `LaneRows` of each."""
         return np.array(self._rows, np.int64).reshape(-1, len(LaneRows._fields))
+
+    def each(self) -> Iterator[tuple[int, int, int, int]]:
+        """The `LaneRows` of each, as tuples."""
+        numbers = iter(self._rows)
+        return zip(numbers, numbers, numbers, numbers, strict=True)
 
     def rows_of(self, number: int) -> LaneRows:
         """The rows of a block."""
