@@ -59,7 +59,9 @@ def is_mask(key: object, infos: Mapping[str, Any]) -> bool:
     ['_lives']
     """
     # If an environment itself has a key "_key" beside "key", that has its own mask, "__key".
-    return isinstance(key, str) and key[:1] == "_" and key[1:] in infos and f"_{key}" not in infos
+    if not isinstance(key, str) or key[:1] != "_" or f"_{key}" in infos:
+        return False
+    return key[1:] in infos or any(str(each) == key[1:] for each in infos)  # keys need not be text
 
 
 def _item(batch: Any, index: int, num_envs: int) -> Any:  # infos have any type

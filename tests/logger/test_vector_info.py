@@ -34,6 +34,7 @@ def _batched(*infos: dict[str, Any]) -> dict[str, Any]:
         ({"three": np.arange(3)}, {"three": np.zeros(3, np.int64)}, {}),
         ({"on": True}, {"on": False}, {}),
         ({}, {"object": "text", "_private": 5}, {"_private": 6}),
+        ({7: 1}, {}, {7: 2, "_other": 3}),
     ],
 )
 def test_split_is_the_inverse_of_batching(infos: tuple[dict[str, Any], ...]) -> None:
