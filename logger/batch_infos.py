@@ -14,7 +14,7 @@ from rlds_kit.base.step import INFO
 from rlds_kit.logger import vector_info
 from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.spec.value import INT64_MAX, INT64_MIN
-from rlds_kit.storage.array_columns import is_column
+from rlds_kit.storage.array_columns import NotColumnsError, is_column
 from rlds_kit.storage.batch_leaves import BatchLeaf
 from rlds_kit.storage.declared import MAX_LEAVES, DeclaredFields
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Leaves
@@ -69,11 +69,12 @@ class BatchInfos:
         """The columns of infos, and `[lanes]` bool: which lanes have an info that must be recorded by itself.
 
         Raises:
-          TypeError: they are no dict.
+          NotColumnsError: they are no dict.
         """
-        if not infos and self._without and type(infos) is dict:
+        if self._without and type(infos) is dict and not infos:
             return self._without, self._none
-        vector_info.check(infos)
+        if not isinstance(infos, Mapping):
+            raise NotColumnsError
         again = self._again(infos)
         if again is None:
             infos = as_array(infos)
