@@ -60,7 +60,7 @@ def flags_of(name: str, batch: Any, num_envs: int) -> np.ndarray:  # of any type
     """
     if type(batch) is np.ndarray and batch.dtype == np.bool_ and batch.shape == (num_envs,):
         return batch
-    found = np.asarray(as_array(batch))
+    found = _flat(batch)
     is_right = found.shape in ((num_envs,), (num_envs, 1)) and found.dtype.kind in "biuf"
     if not is_right or (found.dtype != np.bool_ and not np.isin(found, (0, 1)).all()):
         raise SpecError(
@@ -68,6 +68,15 @@ def flags_of(name: str, batch: Any, num_envs: int) -> np.ndarray:  # of any type
             f"{batch!r}"[:300]
         )
     return found.reshape(num_envs).astype(np.bool_)
+
+
+def _flat(batch: Any) -> np.ndarray:  # as `flags_of`
+    """A batch as an array of numbers, if all are; lists of different lengths are an empty one."""
+    try:
+        found = np.asarray(as_array(batch))
+        return np.asarray(found.tolist()) if found.dtype == np.object_ else found
+    except ValueError:
+        return np.empty(0)
 
 
 class Autoresets:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.errors import RldsKitError, SpecError
 from rlds_kit.storage.array_columns import NotColumnsError, all_fit, is_column, is_each
 from rlds_kit.storage.array_form import example_of, is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf
@@ -50,6 +50,43 @@ def value_of(batch: Batch, index: int, spec: specs.Spec | None) -> Any:  # a val
     return batch[index]
 
 
+def check_batch(batch: Batch, place: str, spec: specs.Spec | None, lanes: int) -> None:
+    """Raises SpecError if a batch does not have one value for each environment; it would be recorded wrongly.
+
+    >>> check_batch({"x": np.arange(3)}, "observation", None, 2)
+    Traceback (most recent call last):
+    rlds_kit.base.errors.SpecError: observation/x: expected 2 values, one for each environment, got 3
+    """
+    for where, array in _batches(batch, place, spec):
+        ndim = getattr(array, "ndim", None)
+        is_batch = hasattr(array, "__len__") and not isinstance(array, str | bytes) if ndim is None else ndim > 0
+        if not is_batch or len(array) != lanes:
+            got = f"{len(array)}" if is_batch else f"{type(array).__name__}"
+            raise SpecError(f"{where}: expected {lanes} values, one for each environment, got {got}")
+
+
+def _batches(batch: Batch, place: str, spec: specs.Spec | None) -> Iterator[tuple[str, Batch]]:
+    """The batches within a batch that have a value for each environment, with their names."""
+    if isinstance(batch, Mapping):
+        for key, item in batch.items():
+            each = spec.fields.get(key) if isinstance(spec, specs.Dict) else spec
+            yield from _batches(item, f"{place}/{key}", each)
+    elif isinstance(batch, tuple) and isinstance(spec, specs.Tuple):
+        if len(batch) != len(spec.items):
+            raise SpecError(f"{place}: expected a tuple of {len(spec.items)} batches, got {len(batch)}")
+        for index, (item, each) in enumerate(zip(batch, spec.items, strict=True)):
+            yield from _batches(item, f"{place}/{index}", each)
+    elif isinstance(batch, tuple) and spec is None and any(map(_is_nest, batch)):
+        # Whether it is a tuple of batches or a batch of arrays cannot be known.
+        raise SpecError(f"{place}: expected a tuple to be declared in the spec; declare it, or pass a dict or array")
+    else:
+        yield place, batch
+
+
+def _is_nest(item: Any) -> bool:
+    return isinstance(item, Mapping) or getattr(item, "ndim", 0) > 0
+
+
 class BatchField:
     """A field whose batches become columns. The columns of one batch are reused for all batches of the same form.
 
@@ -61,10 +98,19 @@ class BatchField:
 
     def __init__(self, name: str, spec: specs.Spec | None, lanes: int) -> None:
         self._name, self._spec, self._lanes = name, spec, lanes
-        self._form: list[tuple[Place, np.dtype[Any], tuple[int, ...]]] = []
+        self._form: list[tuple[Place, np.dtype[Any], tuple[int, ...]]] | None = None
         self._keys: list[ColumnKey] = []
         self.known: tuple[ColumnKey, np.ndarray] | None = None
         """The column, and an example, of batches that are one array and fit whatever their values are."""
+
+    def value(self, batch: Batch, lane: int) -> Any:  # of any type
+        """The value of one environment.
+
+        Raises:
+          SpecError: the batch does not have one for each environment.
+        """
+        check_batch(batch, self._name, self._spec, self._lanes)
+        return value_of(batch, lane, self._spec)
 
     def leaves(self, batch: Batch, fields: DeclaredFields, *, is_acted: bool) -> list[BatchLeaf]:
         """The columns of a batch.
@@ -105,7 +151,7 @@ class BatchField:
 
     def _learn(self, batch: Batch, arrays: list[np.ndarray], fields: DeclaredFields, *, is_acted: bool) -> None:
         """Finds the columns by the value of one environment, as they are found for rows."""
-        self._form, self.known = [], None
+        self._form = self.known = None
         row = {self._name: value_of(batch, 0, self._spec)}
         try:
             found = fields.leaves({}, row)[1] if is_acted else fields.leaves(row, {})[0]

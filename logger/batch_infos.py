@@ -15,7 +15,7 @@ from rlds_kit.base.step import INFO
 from rlds_kit.logger import vector_info
 from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.spec.value import INT64_MAX, INT64_MIN
-from rlds_kit.storage.array_columns import is_column
+from rlds_kit.storage.array_columns import NotColumnsError, is_column
 from rlds_kit.storage.batch_leaves import BatchLeaf
 from rlds_kit.storage.declared import MAX_LEAVES, DeclaredFields
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Leaves
@@ -102,11 +102,12 @@ class BatchInfos:
         """The columns of infos, and `[lanes]` bool: which lanes have an info that must be recorded by itself.
 
         Raises:
-          TypeError: they are no dict.
+          NotColumnsError: they are no dict.
         """
         row = self.again(infos)
         if row is None:
-            vector_info.check(infos)
+            if not isinstance(infos, Mapping):
+                raise NotColumnsError
             infos = as_array(infos)
             row = self.again(infos)
         if row is not None:

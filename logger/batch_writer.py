@@ -1,7 +1,7 @@
 """Records environments that step together without wrapping them: simulators on a device, own training loops."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Unpack
 
 import numpy as np
@@ -11,7 +11,7 @@ from rlds_kit import spec as specs
 from rlds_kit.base.errors import RecordingError, SpecError
 from rlds_kit.base.step import ACTION, OBSERVATION, REWARD
 from rlds_kit.logger.autoreset import Autoresets, flags_of, mode_named
-from rlds_kit.logger.batch_fields import as_array
+from rlds_kit.logger.batch_fields import as_array, check_batch
 from rlds_kit.logger.recorder_options import RecorderOptions
 from rlds_kit.logger.recording import Recording, RecordingWriter
 from rlds_kit.logger.vector_columns import VectorColumns
@@ -114,6 +114,7 @@ class BatchWriter(RecordingWriter):
 
         Raises:
           SpecError: a batch does not have a value for each environment, or, if strict, does not match its declaration.
+          TypeError: a mask in the info does not have a truth value for each environment.
           UnsupportedTypeError: a value cannot be recorded.
           RecordingError: recording is not possible any more.
         """
@@ -154,6 +155,7 @@ class BatchWriter(RecordingWriter):
         Raises:
           SpecError: a batch does not have a value for each environment, flags are no truth values, or, if strict, a
             value does not match its declaration.
+          TypeError: a mask in the info does not have a truth value for each environment.
           UnsupportedTypeError: a value cannot be recorded; the rows of the other environments are.
           RecordingError: no episode has begun, or recording is not possible any more.
         """
@@ -173,30 +175,6 @@ class BatchWriter(RecordingWriter):
         errors.raise_it()
 
     def _check(self, batch: Any, place: str) -> None:
-        """Raises SpecError if a batch does not have one value for each environment; it would be recorded wrongly."""
+        """Raises SpecError if a batch does not have one value for each environment."""
         name = OBSERVATION if place == FINAL_OBSERVATION else place
-        for where, array in _arrays(batch, place, self._declared.fields.get(name)):
-            is_batch = isinstance(array, list | tuple) or getattr(array, "ndim", 0) > 0
-            if not is_batch or len(array) != self.num_envs:
-                got = f"{len(array)}" if is_batch else f"{type(array).__name__}"
-                raise SpecError(f"{where}: expected {self.num_envs} values, one for each environment, got {got}")
-
-
-def _arrays(batch: Any, place: str, spec: specs.Spec | None) -> Iterator[tuple[str, Any]]:
-    """The arrays in a batch, with their names."""
-    if isinstance(batch, Mapping):
-        for key, item in batch.items():
-            each = spec.fields.get(key) if isinstance(spec, specs.Dict) else spec
-            yield from _arrays(item, f"{place}/{key}", each)
-    elif isinstance(batch, tuple) and isinstance(spec, specs.Tuple):
-        for index, (item, each) in enumerate(zip(batch, spec.items, strict=True)):
-            yield from _arrays(item, f"{place}/{index}", each)
-    elif isinstance(batch, tuple) and spec is None and any(map(_is_nest, batch)):
-        # Whether it is a tuple of batches or a batch of arrays cannot be known.
-        raise SpecError(f"{place}: expected a tuple to be declared in the spec; declare it, or pass a dict or array")
-    else:
-        yield place, batch
-
-
-def _is_nest(item: Any) -> bool:
-    return isinstance(item, Mapping) or getattr(item, "ndim", 0) > 0
+        check_batch(batch, place, self._declared.fields.get(name), self.num_envs)

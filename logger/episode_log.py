@@ -2,7 +2,8 @@
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -168,11 +169,13 @@ class EpisodeLog:
             keep = self._consult(observed, time_step, acted.get(ACTION)) if observed else True
             if self._episode is not None and observed:
                 self._add(self._episode, observed, joined, keep=keep or ending is not None)
+            elif self._episode is not None and joined:
+                self._episode.act(joined)
         except BaseException as error:
             self._break_off(error)
             raise
         if ending is not None:
-            self._end(ending, flags, None if observed else joined)
+            self._end(ending, flags)
         self._is_expecting = False
 
     def interrupt(self) -> None:
@@ -182,7 +185,16 @@ class EpisodeLog:
         try:
             self._add_left_out()
         finally:
-            self._end(EpisodeEnd.INTERRUPTED, (False, False), None)
+            self._end(EpisodeEnd.INTERRUPTED, (False, False))
+
+    @contextmanager
+    def breaking_off(self) -> Iterator[None]:
+        """Ends the episode if an error is raised, because the values of its next row cannot be made."""
+        try:
+            yield
+        except BaseException as error:
+            self._break_off(error)
+            raise
 
     def _consult(self, observed: dict[str, Any], time_step: dm_env.TimeStep | None, action: object) -> bool:
         """Calls the user's callbacks, adds their fields to the row, and returns whether to record it."""
@@ -225,22 +237,22 @@ class EpisodeLog:
             self._episode.append(*self._left_out)
             self._left_out = None
 
-    def _end(self, ending: EpisodeEnd, flags: tuple[bool, bool], acted: dict[str, Any] | None) -> None:
+    def _end(self, ending: EpisodeEnd, flags: tuple[bool, bool]) -> None:
         episode, self._episode, self._running = self._episode, None, False
         if episode is None:
             return
         terminated, truncated = flags
         try:
-            episode.end(ending, terminated=terminated, truncated=truncated, metadata=self._metadata, acted=acted)
+            episode.end(ending, terminated=terminated, truncated=truncated, metadata=self._metadata)
         except (SpecError, UnsupportedTypeError):
-            # If the metadata or the last action cannot be recorded, the rows and the ending still are.
+            # If the metadata cannot be recorded, the rows and the ending still are.
             episode.end(ending, terminated=terminated, truncated=truncated)
             raise
 
     def _break_off(self, error: BaseException) -> None:
         """Ends the episode after its last valid row: continuing it would join steps that are not consecutive."""
         self._left_out = None
-        break_off(error, lambda: self._end(EpisodeEnd.INTERRUPTED, (False, False), None))
+        break_off(error, lambda: self._end(EpisodeEnd.INTERRUPTED, (False, False)))
 
 
 def break_off(error: BaseException, end: Callable[[], None]) -> None:

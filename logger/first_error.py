@@ -1,10 +1,13 @@
 """Lets a loop continue after errors."""
 
 from types import TracebackType
+from typing import Self
 
 
 class FirstError:
     """Collects the errors of several `with` statements, and raises the first one when all is done.
+
+    The first one is that of the environment with the lowest number, in whichever order they are recorded.
 
     >>> errors = FirstError()
     >>> for value in (1, 0, 2):
@@ -19,6 +22,12 @@ class FirstError:
 
     def __init__(self) -> None:
         self._error: Exception | None = None
+        self._index = self._first = 0
+
+    def of(self, index: int) -> Self:
+        """Names the environment whose errors the next `with` statement collects."""
+        self._index = index
+        return self
 
     def __enter__(self) -> None:
         pass
@@ -28,7 +37,8 @@ class FirstError:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
-        self._error = self._error or error
+        if self._error is None or self._index < self._first:
+            self._error, self._first = error, self._index
         return True
 
     def raise_it(self) -> None:

@@ -10,11 +10,17 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit import spec as specs
+from rlds_kit.base.errors import SpecError
+from rlds_kit.logger.autoreset import flags_of
+from rlds_kit.logger.batch_fields import check_batch
 
 FINAL: Final = ("final_obs", "_final_obs", "final_info", "_final_info")
 """The keys that SAME_STEP adds to infos."""
 STATISTICS: Final = ("episode",)
 """The key of RecordEpisodeStatistics, which refers to the ended episode, unlike the other infos of the reset."""
+_ENDED: Final = ("final_info", *STATISTICS)
+"""The keys of infos that refer to the ended episode."""
+_REMEDY: Final = "put the wrapper that changes them around the logger, or record with record_info=False"
 
 
 def split(infos: Mapping[str, Any], index: int, num_envs: int) -> dict[str, Any]:
@@ -30,25 +36,39 @@ def split(infos: Mapping[str, Any], index: int, num_envs: int) -> dict[str, Any]
     >>> infos = {"lives": np.array([3, 0]), "_lives": np.array([True, False]), "step": np.array([7, 8])}
     >>> split(infos, 1, 2)
     {'step': np.int64(8)}
+
+    Raises:
+      TypeError: infos are no dict, or a mask does not have a truth value for each sub-environment.
     """
     check(infos)
     found = {}
     for key, batch in infos.items():
         if is_mask(key, infos):
             continue
-        mask = infos.get(f"_{key}")
-        if mask is None or mask[index]:
+        if has(key, infos, index, num_envs):
             found[key] = split(batch, index, num_envs) if isinstance(batch, Mapping) else _item(batch, index, num_envs)
     return found
 
 
-def check(infos: object) -> None:
+def check(infos: object, name: str = "infos") -> None:
     """Raises TypeError if infos are no dict."""
     if not isinstance(infos, Mapping):
-        raise TypeError(
-            f"infos: expected Gymnasium's dict of batches, got {type(infos).__name__}; put the wrapper that changes "
-            "them around the logger, or record with record_info=False"
-        )
+        raise TypeError(f"{name}: expected Gymnasium's dict of batches, got {type(infos).__name__}; {_REMEDY}")
+
+
+def has(key: object, infos: Mapping[str, Any], index: int, num_envs: int) -> bool:
+    """Whether a sub-environment has a key: what the mask of this key says.
+
+    Raises:
+      TypeError: the mask does not have a truth value for each sub-environment.
+    """
+    mask = infos.get(f"_{key}")
+    if mask is None:
+        return True
+    try:
+        return bool(flags_of(f"_{key}", mask, num_envs)[index])
+    except SpecError as error:
+        raise TypeError(f"infos: {error} as the mask of {key!r}; {_REMEDY}") from error
 
 
 def is_mask(key: object, infos: Mapping[str, Any]) -> bool:
@@ -59,7 +79,9 @@ def is_mask(key: object, infos: Mapping[str, Any]) -> bool:
     ['_lives']
     """
     # If an environment itself has a key "_key" beside "key", that has its own mask, "__key".
-    return isinstance(key, str) and key[:1] == "_" and key[1:] in infos and f"_{key}" not in infos
+    if not isinstance(key, str) or key[:1] != "_" or f"_{key}" in infos:
+        return False
+    return key[1:] in infos or any(str(each) == key[1:] for each in infos)  # keys need not be text
 
 
 def _item(batch: Any, index: int, num_envs: int) -> Any:  # infos have any type
@@ -67,12 +89,19 @@ def _item(batch: Any, index: int, num_envs: int) -> Any:  # infos have any type
     return batch[index] if count == num_envs else batch
 
 
-def final_observation(infos: Mapping[str, Any], index: int, spec: specs.Spec | None) -> Any:  # of any type
-    """The last observation, of this spec, of an episode that ended in this step; None if the environment has none."""
+def final_observation(infos: Mapping[str, Any], index: int, num_envs: int, spec: specs.Spec | None) -> Any:  # any type
+    """The last observation, of this spec, of an episode that ended in this step; None if the environment has none.
+
+    Raises:
+      TypeError: as `split`.
+      SpecError: there is not one for each sub-environment.
+    """
+    check(infos)
     batch = infos.get("final_obs")
-    mask = infos.get("_final_obs")
-    if batch is None or (mask is not None and not mask[index]):
+    if batch is None or not has("final_obs", infos, index, num_envs):
         return None
+    if spec is not None:
+        check_batch(batch, "final_obs", spec, num_envs)
     return _row(batch, index, spec)
 
 
@@ -88,28 +117,33 @@ def _row(batch: Any, index: int, spec: specs.Spec | None) -> Any:  # an observat
     return batch[index]  # also of a tuple of texts, which Gymnasium makes of a space `Text`
 
 
-def final(infos: Mapping[str, Any], index: int, num_envs: int, spec: specs.Spec | None) -> tuple[Any, dict[str, Any]]:
-    """The last observation and info of an episode that ended in this step, with autoreset SAME_STEP.
-
-    The observation is None if the environment does not return it.
-    """
-    every = split(infos, index, num_envs)
-    ended = {key: every[key] for key in STATISTICS if key in every}
-    return final_observation(infos, index, spec), {**every.get("final_info", {}), **ended}
-
-
-def of_steps(infos: Mapping[str, Any]) -> dict[str, Any]:
-    """The infos without the entries that SAME_STEP adds."""
+def final_info(infos: Mapping[str, Any], index: int, num_envs: int) -> dict[str, Any]:
+    """The last info of an episode that ended in this step, with autoreset SAME_STEP. Errors as in `split`."""
     check(infos)
+    ended = {key: item for key, item in infos.items() if str(key).removeprefix("_") in _ENDED}
+    found = split(ended, index, num_envs)
+    own = found.pop("final_info", None)
+    if own is None:
+        return found
+    check(own, "final_info")
+    return {**own, **found}
+
+
+def of_steps(infos: Any) -> Any:  # of any type in other people's environments
+    """The infos without the entries that SAME_STEP adds. What is no dict stays as it is, and `split` refuses it."""
+    if not isinstance(infos, dict):
+        return infos
     return {key: item for key, item in infos.items() if key not in FINAL}
 
 
 def of_finals(infos: Mapping[str, Any]) -> dict[str, Any]:
     """The infos, with autoreset SAME_STEP, of the episodes that have ended in this step."""
     ended = {key: item for key, item in of_steps(infos).items() if str(key).removeprefix("_") in STATISTICS}
-    return {**infos.get("final_info", {}), **ended}
+    return {**(infos.get("final_info") or {}), **ended}
 
 
-def of_resets(infos: Mapping[str, Any]) -> dict[str, Any]:
+def of_resets(infos: Any) -> Any:  # as `of_steps`
     """The infos, with autoreset SAME_STEP, of the episodes that have begun in this step."""
+    if not isinstance(infos, dict):
+        return infos
     return {key: item for key, item in of_steps(infos).items() if str(key).removeprefix("_") not in STATISTICS}

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 import numpy as np
 from gymnasium.vector import VectorEnv, VectorWrapper
 
+from rlds_kit.base.errors import SpecError
 from rlds_kit.base.step import ACTION
 from rlds_kit.closing import Closing
 from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.autoreset import Autoresets, flags_of, mode_of
-from rlds_kit.logger.batch_fields import as_array, value_of
+from rlds_kit.logger.batch_fields import BatchField, as_array
 from rlds_kit.logger.episode_log import Callback, Callbacks, InfoFunction
 from rlds_kit.logger.gymnasium_logger import declare
 from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
@@ -96,8 +97,8 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         mode, self._lanes = mode_of(envs), envs.num_envs
         reward_space = getattr(envs.unwrapped, "single_reward_space", None)
         declared = declare(envs.single_observation_space, envs.single_action_space, reward_space)
-        self._declared = declared
         self._check_action = ActionCheck(declared.fields[ACTION])
+        self._action = BatchField(ACTION, declared.fields[ACTION], envs.num_envs)
         schedulers = [None if make_scheduler is None else make_scheduler(index) for index in range(envs.num_envs)]
         callbacks = [Callbacks(step_fn, episode_fn, each, info_fn if record_info else None) for each in schedulers]
         need_rows = any(each != Callbacks() for each in callbacks)
@@ -164,14 +165,16 @@ class VectorLogger(Recorded, Closing, _Wrapper):
 
         Raises:
           RecordingError: recording is not possible any more; nothing was stepped.
-          SpecError: observation or reward does not match its space, and the logger is strict.
+          SpecError: observation or reward does not match its space, and the logger is strict; or a batch does not have
+            a value for each sub-environment.
+          TypeError: infos are no dict of batches, or a mask `_key` does not have a truth value for each.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
         taken = as_array(copy_value(actions))  # a copy: the environment may change them
         if self._check_action.is_due and not self._check_action.are_fine(taken):
-            for index in self._playing():
-                self._check_action(value_of(taken, index, self._declared.fields[ACTION]))
+            for action in self._executed(taken):
+                self._check_action(action)
         self._expect()
         self._autoresets.step()
         result = self.env.step(actions)
@@ -199,10 +202,14 @@ class VectorLogger(Recorded, Closing, _Wrapper):
             self._autoresets.forget()
         self._is_expecting = True
 
-    def _playing(self) -> list[int]:
-        """The sub-environments that execute an action at the next step."""
-        due = self._autoresets.due
-        return np.flatnonzero(self._log.running if due is None else self._log.running & ~due).tolist()
+    def _executed(self, actions: Any) -> list[Any]:  # of any type
+        """The actions that sub-environments execute at the next step; none if there is not one for each of them."""
+        running, due = self._log.running, self._autoresets.due
+        playing = np.flatnonzero(running if due is None else running & ~due).tolist()
+        try:
+            return [self._action.value(actions, index) for index in playing]
+        except SpecError:  # raised again when it is recorded, unless the environment raises an error of its own
+            return []
 
     def _chosen(self, options: dict[str, Any] | None) -> list[int]:
         """The sub-environments that a reset with these options resets."""

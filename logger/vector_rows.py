@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from rlds_kit import spec as specs
 from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD
 from rlds_kit.logger import vector_info
-from rlds_kit.logger.batch_fields import value_of
+from rlds_kit.logger.batch_fields import BatchField, as_array
 from rlds_kit.logger.episode_log import Callbacks, EpisodeLog
 from rlds_kit.logger.first_error import FirstError
 from rlds_kit.logger.gymnasium_logger import ending_of
@@ -52,6 +52,10 @@ class VectorRows:
         self._declared, self._mode, self._resets, self._record_info = declared, mode, resets, record_info
         self._logs: Final = [EpisodeLog(recorder, each, envs, record_time=record_time) for each in callbacks]
         self._need_time_steps = any(each.need_time_steps for each in callbacks)
+        names, lanes = (OBSERVATION, ACTION, REWARD), len(callbacks)
+        self._observation, self._action, self._reward = (
+            BatchField(name, declared.fields.get(name), lanes) for name in names
+        )
 
     @property
     def running(self) -> np.ndarray:
@@ -73,7 +77,7 @@ class VectorRows:
         options: object = None,
     ) -> FirstError:
         """Starts an episode of each chosen sub-environment; `seeds` are those of all. Returns the errors."""
-        errors = FirstError()
+        errors, observations, infos = FirstError(), as_array(observations), as_array(infos)
         for index in chosen:
             with errors:
                 self._start(index, observations, infos, seed=seeds[index], options=options)
@@ -86,6 +90,8 @@ class VectorRows:
 
         Episodes end where `over` is true, both `[environments]` bool; None: False everywhere.
         """
+        observations, rewards, terminated, truncated, infos = result
+        result = as_array(observations), as_array(rewards), terminated, truncated, as_array(infos)
         errors = FirstError()
         for index, log in enumerate(self._logs):
             with errors:
@@ -93,18 +99,21 @@ class VectorRows:
                     self._start(index, result[0], result[4], autoreset=True)
                 elif log.is_running:
                     self._step(index, actions, result)
-                elif self._mode is AutoresetMode.SAME_STEP and over is not None and over[index]:
-                    self._start_next(index, result)  # the episode before was broken off
+            if over is not None and over[index] and self._mode is AutoresetMode.SAME_STEP:
+                with errors:
+                    self._start_next(index, result)
         return errors
 
     def _start(
         self, index: int, observations: Any, infos: dict[str, Any], *, autoreset: bool = False, **given: object
     ) -> None:
-        observation = value_of(observations, index, self._declared.fields[OBSERVATION])
-        info = vector_info.split(infos, index, len(self._logs))
+        log = self._logs[index]
+        log.interrupt()
+        with log.breaking_off():
+            observation, info = self._observed(index, observations, infos)
         time_step = GymnasiumTimeStep.restart(observation, info, index) if self._need_time_steps else None
-        self._logs[index].start(
-            self._observed(observation, info),
+        log.start(
+            self._fields(observation, info),
             time_step,
             provenance=start_provenance(self._resets, index, autoreset=autoreset),
             **given,
@@ -112,21 +121,27 @@ class VectorRows:
 
     def _step(self, index: int, actions: Any, result: VectorResult) -> None:
         observations, rewards, terminations, truncations, infos = result
-        observation = value_of(observations, index, self._declared.fields[OBSERVATION])
-        acted = value_of(actions, index, self._declared.fields[ACTION]), rewards[index]
         flags = bool(terminations[index]), bool(truncations[index])
-        if self._mode is not AutoresetMode.SAME_STEP:
-            self._add(index, observation, vector_info.split(infos, index, len(self._logs)), acted, flags)
-            return
-        if not any(flags):
-            own = vector_info.split(vector_info.of_steps(infos), index, len(self._logs))
-            self._add(index, observation, own, acted, flags)
-            return
-        observation, info = vector_info.final(infos, index, len(self._logs), self._declared.fields[OBSERVATION])
-        try:
-            self._add(index, observation, info, acted, flags, is_missing=observation is None)
-        finally:
-            self._start_next(index, result)
+        is_same_step = self._mode is AutoresetMode.SAME_STEP
+        is_last = is_same_step and any(flags)
+        with self._logs[index].breaking_off():
+            if is_last:
+                observation, info = self._last(index, infos)
+            else:
+                infos = vector_info.of_steps(infos) if is_same_step else infos
+                observation, info = self._observed(index, observations, infos)
+            acted = self._action.value(actions, index), self._reward.value(rewards, index)
+        self._add(index, observation, info, acted, flags, is_missing=is_last and observation is None)
+
+    def _observed(self, index: int, observations: Any, infos: Any) -> tuple[Any, dict[str, Any]]:
+        """The observation and the info of one sub-environment."""
+        return self._observation.value(observations, index), vector_info.split(infos, index, len(self._logs))
+
+    def _last(self, index: int, infos: Any) -> tuple[Any, dict[str, Any]]:  # observations have any type
+        """The last observation and info of an episode that ended in a step with autoreset SAME_STEP."""
+        count = len(self._logs)
+        observation = vector_info.final_observation(infos, index, count, self._declared.fields[OBSERVATION])
+        return observation, {} if observation is None else vector_info.final_info(infos, index, count)
 
     def _start_next(self, index: int, result: VectorResult) -> None:
         """Starts the episode of which the result of a step, with autoreset SAME_STEP, has the first observation."""
@@ -148,12 +163,12 @@ class VectorRows:
         if self._need_time_steps:
             time_step = GymnasiumTimeStep.transition(observation, reward, flags, info, index)
         self._logs[index].step(
-            {} if is_missing else self._observed(observation, info),
+            {} if is_missing else self._fields(observation, info),
             {ACTION: action, REWARD: reward, DISCOUNT: 0.0 if flags[0] else 1.0},
             time_step,
             ending=ending_of(*flags),
             flags=flags,
         )
 
-    def _observed(self, observation: object, info: dict[str, Any]) -> dict[str, Any]:
+    def _fields(self, observation: object, info: dict[str, Any]) -> dict[str, Any]:
         return {OBSERVATION: observation, INFO: info} if self._record_info else {OBSERVATION: observation}

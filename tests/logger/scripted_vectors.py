@@ -1,7 +1,7 @@
 """Vector environments that do what random programs contain, and how recordings of them are compared."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,26 @@ INFOS = (
     "not a mask",
     "list mask",
 )
+BROKEN = (
+    "mask",
+    "short mask",
+    "deep mask",
+    "infos",
+    "an info",
+    "observations",
+    "no observations",
+    "rewards",
+    "a reward",
+    "last observations",
+    "no last observations",
+    "mask of last observations",
+    "last infos",
+    "no last infos",
+    "actions",
+    "an action",
+    "options",
+)
+"""What cannot be recorded, in all environments or in some."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +78,8 @@ class Program:
     """Observations of step `odd_at` have this dtype; those of odd environments do not fit the space exactly."""
     sloppy: bool = False
     """Steps that reset an environment return the flags of an end too."""
+    broken: tuple[str, ...] = ()
+    """What a part of the calls return, or get, that cannot be recorded."""
 
 
 class Scripted(VectorEnv[Any, Any, Any]):
@@ -125,9 +147,10 @@ class Scripted(VectorEnv[Any, Any, Any]):
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         del seed
-        chosen = np.ones(self.num_envs, np.bool_) if options is None else options["reset_mask"]
+        chosen = (options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_))
         self.over &= ~chosen
-        return self.observed(), self.info()
+        observed, _, infos = self.broken(self.observed(), None, self.info())
+        return observed, infos
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         del actions
@@ -146,7 +169,53 @@ class Scripted(VectorEnv[Any, Any, Any]):
             if self.time % 2:
                 infos |= {"final_info": {"last": np.arange(self.num_envs), "_last": over}, "_final_info": over}
         self.over = over | (self.over & (self.program.mode is AutoresetMode.DISABLED))
+        observed, rewards, infos = self.broken(observed, rewards, infos)
         return observed, rewards, ends[0], ends[1], infos
+
+    def broken(self, observed: Any, rewards: Any, infos: Any) -> tuple[Any, Any, Any]:
+        """Return a result with what cannot be recorded, sometimes."""
+        count, rng = self.num_envs, self.rng
+        for kind in self.program.broken:
+            if rng.random() < 0.7 or not isinstance(infos, dict):
+                continue
+            match kind:
+                case "mask":
+                    infos = {**infos, "z": np.arange(count), "_z": rng.normal(size=(count, 2))}
+                case "short mask":
+                    infos = {**infos, "z": np.arange(count), "_z": np.ones(count - 1, np.bool_)}
+                case "deep mask":
+                    infos = {
+                        **infos,
+                        "z": {"a": np.arange(count), "_a": np.ones((count, 2))},
+                        "_z": rng.random(count) < 0.5,
+                    }
+                case "infos":
+                    infos = np.zeros(count)
+                case "an info":
+                    infos = {**infos, "z": self.some(1.5)}
+                case "observations":
+                    observed = [None] * (count - 1)
+                case "no observations":
+                    observed = None
+                case "rewards":
+                    rewards = 1.0
+                case "a reward":
+                    rewards = self.some(1.5)
+                case "last observations" if "final_obs" in infos:
+                    infos |= {"final_obs": np.array([None] * (count - 1), object)}
+                case "no last observations" if "final_obs" in infos:
+                    del infos["final_obs"]
+                case "mask of last observations" if "final_obs" in infos:
+                    infos |= {"_final_obs": np.ones(count - 1, np.bool_)}
+                case "last infos" if "final_obs" in infos:
+                    infos |= {"final_info": 5}
+                case "no last infos" if "final_obs" in infos:
+                    infos |= {"final_info": None}
+        return observed, rewards, infos
+
+    def some(self, value: Any) -> Any:
+        """Return a batch of a value, which some environments have, and of objects that cannot be recorded."""
+        return some_of(value, self.rng.random(self.num_envs) < 0.7)
 
 
 programs = st.builds(
@@ -163,6 +232,18 @@ programs = st.builds(
     odd_dtype=st.sampled_from((np.int16, np.float64, np.float16)),
     sloppy=st.booleans(),
 )
+
+
+broken_programs = st.builds(
+    lambda program, broken: replace(program, broken=tuple(broken)),
+    programs,
+    st.lists(st.sampled_from(BROKEN), min_size=1, max_size=2, unique=True),
+)
+
+
+def some_of(value: Any, chosen: np.ndarray[Any, Any]) -> Any:
+    """Return a batch of a value where it is chosen, and else of an object that cannot be recorded."""
+    return np.array([value if each else Ellipsis for each in chosen], object)
 
 
 def content_of(directory: Path) -> dict[int, list[Any]]:

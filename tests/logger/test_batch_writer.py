@@ -178,6 +178,8 @@ def test_declared_fields(tmp_path: Path) -> None:
     spec = specs.Dict({"observation": specs.Tuple((specs.Array((2,), "float32"), specs.Array((), "int64")))})
     with logger.BatchWriter(tmp_path, 2, autoreset="SameStep", spec=spec) as writer:
         writer.start((np.zeros((2, 2), np.float32), np.array([5, 6])))
+        with pytest.raises(SpecError, match="observation: expected a tuple of 2 batches, got 1"):
+            writer.step((np.zeros((2, 2), np.float32),), np.zeros(2), np.zeros(2), NONE, NONE)
         with pytest.raises(SpecError, match="observation"):
             writer.step((np.zeros((2, 2)), np.array([5, 6])), np.zeros(2), np.zeros(2), NONE, NONE)
     (first, second) = rlds_kit.open(tmp_path).episodes

@@ -131,4 +131,4 @@ def test_infos_of_last_rows_are_encoded_together(
 
 def _rows(batch: Any, infos: dict[str, Any]) -> Iterator[Any]:
     for lane in range(3):
-        yield vector_info.final_observation({**infos, "final_obs": batch}, lane, None)
+        yield vector_info.final_observation({**infos, "final_obs": batch}, lane, 3, None)

@@ -12,16 +12,30 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rlds_kit
-from rlds_kit import SpecError, UnsupportedTypeError, logger
+from rlds_kit import SpecError, logger
 from rlds_kit.logger.vector_columns import VectorColumns
 from rlds_kit.logger.vector_rows import VectorRows
 from rlds_kit.storage.policy import FlushPolicy
-from tests.logger.scripted_vectors import INFOS, SPACES, Program, Scripted, content_of, programs
+from tests.logger.scripted_vectors import (
+    BROKEN,
+    INFOS,
+    SPACES,
+    Program,
+    Scripted,
+    broken_programs,
+    content_of,
+    programs,
+    some_of,
+)
 
 NUMBERS = Program(3, AutoresetMode.NEXT_STEP, "scalar", "number", np.float64, (), 1, 8, 4, np.float64)
 """Whether a number of another dtype fits depends on its value, and here differs between environments."""
 BROKEN_OFF = [replace(NUMBERS, mode=mode, steps=30) for mode in AutoresetMode]
 """In strict recordings, the episodes of some environments are broken off, and go on."""
+
+
+_TOGETHER = [("no last observations", "a reward"), ("observations", "last observations")]
+"""In the same step: the last action of an episode, and errors of different environments."""
 
 
 def _record(program: Program, directory: Path, *, as_rows: bool, strict: bool = False, **options: Any) -> list[str]:
@@ -33,21 +47,32 @@ def _record(program: Program, directory: Path, *, as_rows: bool, strict: bool = 
     rng = np.random.default_rng(program.seed)
     with logger.VectorLogger(Scripted(program), directory, step_fn=step_fn, strict=strict, **options) as envs:
         assert isinstance(envs._log, VectorRows if as_rows else VectorColumns)
-        envs.reset(seed=3)
-        for _ in range(program.steps):
+        for number in range(program.steps + 1):
             what = rng.random()
             try:
-                if what < 0.05:
-                    envs.reset()
+                if number == 0:
+                    envs.reset(seed=3)
+                elif what < 0.05:
+                    envs.reset(options={"level": Ellipsis} if "options" in program.broken and what < 0.025 else None)
                 elif what < 0.2 and program.mode is AutoresetMode.DISABLED:
                     envs.reset(options={"reset_mask": rng.random(program.num_envs) < 0.5})
                 elif what > 0.95:
                     envs.recorder.flush()
                 else:
-                    envs.step(actions.sample())
-            except (SpecError, UnsupportedTypeError) as error:
-                errors.append(str(error))
+                    envs.step(_broken(actions.sample(), program, what))
+            except (SpecError, TypeError) as error:
+                notes = [note for note in getattr(error, "__notes__", ()) if not note.startswith("This is row")]
+                errors.append("\n".join((str(error), *notes)))
     return errors
+
+
+def _broken(actions: Any, program: Program, what: float) -> Any:
+    """Return actions, or sometimes what cannot be recorded as such."""
+    if "actions" in program.broken and what < 0.4:
+        return [1] * (program.num_envs - 1)
+    if "an action" in program.broken and what < 0.5:
+        return some_of(1, np.arange(program.num_envs) % 2)
+    return actions
 
 
 @pytest.mark.filterwarnings("ignore:.*Actions are recorded as they are:UserWarning")
@@ -73,6 +98,27 @@ def test_the_same_infos_as_row_by_row(tmp_path: Path, kind: str, mode: Autoreset
     _compare(Program(4, mode, "vector", "number", np.float64, (kind,), 5, 30, 99, None), tmp_path, None)
 
 
+@pytest.mark.filterwarnings("ignore:.*Actions are recorded as they are:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*It is recorded exactly as it came:UserWarning")
+@settings(max_examples=60)
+@given(program=broken_programs, block_rows=st.sampled_from([None, 1, 3]), strict=st.booleans())
+def test_the_same_where_rows_cannot_be_recorded(
+    tmp_path_factory: pytest.TempPathFactory, program: Program, block_rows: int | None, strict: bool
+) -> None:
+    """The same errors, and the same episodes before and after them."""
+    _compare(program, tmp_path_factory.mktemp("both"), block_rows, strict=strict)
+
+
+@pytest.mark.filterwarnings("ignore:.*Actions are recorded as they are:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*It is recorded exactly as it came:UserWarning")
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
+@pytest.mark.parametrize("kinds", [*((kind,) for kind in BROKEN), *_TOGETHER], ids=", ".join)
+def test_the_same_for_each_kind_of_error(tmp_path: Path, kinds: tuple[str, ...], mode: AutoresetMode) -> None:
+    """In episodes that are long enough for all that may follow."""
+    program = Program(3, mode, "vector", "number", np.float64, ("masked",), 5, 60, 99, None, broken=kinds)
+    _compare(program, tmp_path, None)
+
+
 def _compare(program: Program, home: Path, block_rows: int | None, *, strict: bool = False) -> None:
     policy = FlushPolicy(block_rows=block_rows)
     errors = [
@@ -81,6 +127,18 @@ def _compare(program: Program, home: Path, block_rows: int | None, *, strict: bo
     ]
     assert errors[0] == errors[1]
     assert content_of(home / "True") == content_of(home / "False")
+
+
+@pytest.mark.parametrize("first", [{}, {"x": np.zeros(2)}], ids=["none", "some"])
+def test_observations_without_items(tmp_path: Path, first: dict[str, Any]) -> None:
+    """They are not taken for the ones before them, or for none."""
+    with logger.BatchWriter(tmp_path, 2, autoreset="Disabled") as writer:
+        writer.start(first)
+        for observation in ({}, {"y": np.arange(2)}, {}):
+            writer.step(observation, np.zeros(2), np.zeros(2), np.zeros(2), np.zeros(2))
+    for number, episode in enumerate(rlds_kit.open(tmp_path).episodes):
+        found = [step["observation"] for step in episode.steps]
+        assert found == [dict.fromkeys(first, 0.0), {}, {"y": number}, {}]
 
 
 def test_columns_are_used(tmp_path: Path) -> None:

@@ -58,6 +58,14 @@ class Walk(gymnasium.Env[Any, Any]):
         return {"place": self.place.copy(), "steps": np.int64(self.steps)}
 
 
+class Endless(Walk):
+    """Never ends."""
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        observation, reward, _, _, info = super().step(action)
+        return observation, reward, False, False, info
+
+
 @dataclass
 class Told:
     """An episode of a single environment, as the expected value."""
@@ -442,6 +450,95 @@ def test_row_that_cannot_be_recorded_costs_no_other_environment(tmp_path: Path) 
         envs.step(np.zeros((3, 2), np.int64))
     recorded = _recorded(tmp_path)
     assert [[episode.length for episode in recorded[index]] for index in range(3)] == [[3], [1], [3]]
+
+
+@pytest.mark.parametrize("step_fn", [None, lambda *_: {}], ids=["columns", "rows"])
+def test_infos_with_a_mask_that_is_none_end_the_episodes(tmp_path: Path, step_fn: Any) -> None:
+    """Of the environments for which it counts; their next rows do not follow the last recorded ones."""
+
+    class Odd(Wrapper):
+        def step(self, actions: Any) -> Any:
+            *result, infos = self.env.step(actions)
+            lives = {"lives": np.arange(ENVS), "_lives": np.array([0.5] * ENVS)}
+            return *result, {**infos, **({"game": lives, "_game": np.arange(ENVS) > 0} if actions[0, 0] == 2 else {})}
+
+    with logger.VectorLogger(Odd(SyncVectorEnv([Endless] * ENVS)), tmp_path, step_fn=step_fn) as envs:
+        envs.reset(seed=1)
+        envs.step(np.zeros((ENVS, 2), np.int64))
+        with pytest.raises(TypeError, match=r"infos: _lives: expected 3 truth values, .* as the mask of 'lives'; put"):
+            envs.step(np.full((ENVS, 2), 2))
+        envs.step(np.zeros((ENVS, 2), np.int64))
+    recorded = _recorded(tmp_path)
+    steps = [[each["observation/steps"].tolist() for each in recorded[index]] for index in range(ENVS)]
+    assert steps == [[[0, 1, 2, 3]], [[0, 1]], [[0, 1]]]
+
+
+@pytest.mark.parametrize("step_fn", [None, lambda *_: {}], ids=["columns", "rows"])
+@pytest.mark.parametrize("name", ["action", "reward"])
+def test_too_few_values_are_refused_after_the_step(tmp_path: Path, name: str, step_fn: Any) -> None:
+    """Actions too: whether they are valid is for the environment to decide."""
+    made = []
+
+    class Lenient(Wrapper):
+        def step(self, actions: Any) -> Any:
+            made.append(actions)
+            observations, rewards, *rest = self.env.step(np.ones((ENVS, 2), np.int64))
+            return observations, rewards[1:] if name == "reward" else rewards, *rest
+
+    with logger.VectorLogger(Lenient(SyncVectorEnv([Endless] * ENVS)), tmp_path, step_fn=step_fn) as envs:
+        envs.reset(seed=1)
+        actions = np.full((2, 2), 7) if name == "action" else np.ones((ENVS, 2), np.int64)
+        with pytest.raises(SpecError, match=f"{name}: expected 3 values, one for each environment, got 2"):
+            envs.step(actions)
+    assert made == [actions]
+    assert [len(each["observation/steps"]) for each in rlds_kit.open(tmp_path).episodes] == [1] * ENVS
+
+
+@pytest.mark.parametrize("step_fn", [None, lambda *_: {}], ids=["columns", "rows"])
+def test_batches_of_a_device_are_recorded(tmp_path: Path, step_fn: Any) -> None:
+    """As the arrays that they contain, in infos too."""
+
+    class Batch:
+        def __init__(self, array: Any) -> None:
+            self.array = array
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return self.array
+
+    class Device(Wrapper):
+        def reset(self, **kwargs: Any) -> Any:
+            return super().reset(**kwargs)[0], {"place": Batch(np.arange(ENVS))}
+
+        def step(self, actions: Any) -> Any:
+            observations, rewards, *flags, _ = self.env.step(actions)
+            on = np.zeros(ENVS, np.bool_)
+            infos = {"place": Batch(np.arange(ENVS)), "deep": {"on": Batch(on)}, "_deep": Batch(~on)}
+            return {key: Batch(item) for key, item in observations.items()}, Batch(rewards), *flags, infos
+
+    with logger.VectorLogger(Device(SyncVectorEnv([Endless] * ENVS)), tmp_path, step_fn=step_fn) as envs:
+        envs.reset(seed=1)
+        envs.step(np.ones((ENVS, 2), np.int64))
+    for number, (episode,) in _recorded(tmp_path).items():
+        assert [step["info"] for step in episode.steps] == [{"place": number}, {"place": number, "deep": {"on": False}}]
+        assert episode["observation/steps"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("step_fn", [None, lambda *_: {}], ids=["columns", "rows"])
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+def test_steps_before_a_reset_are_recorded_from_the_first_autoreset_on(
+    tmp_path: Path, mode: AutoresetMode, step_fn: Any
+) -> None:
+    """Where the environment allows them."""
+    envs = SyncVectorEnv([Walk], autoreset_mode=mode)
+    envs.reset(seed=1)
+    with logger.VectorLogger(envs, tmp_path, step_fn=step_fn) as log:
+        ends = 0
+        for _ in range(30):
+            _, _, terminated, truncated, _ = log.step(np.ones((1, 2), np.int64))
+            ends += int((terminated | truncated).sum())
+    found = rlds_kit.open(tmp_path).episodes
+    assert len(found) == ends > 3
+    assert all(episode.provenance["autoreset"] for episode in found)
 
 
 def test_each_environment_has_its_own_scheduler(tmp_path: Path) -> None:
