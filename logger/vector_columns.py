@@ -30,7 +30,7 @@ from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
 
 Acted = tuple[Any, Any, np.ndarray, np.ndarray | None]
-"""Actions, rewards, and `[environments]` bool: which episodes have terminated, and which were reset instead (or None)."""
+"""Actions, rewards, and `[environments]` bool: which episodes have terminated, and which were reset instead."""
 
 
 _NO_INFOS: Final = InfoRow(InfoColumns(()), [], [])
