@@ -283,6 +283,9 @@ class VectorColumns:
             return BatchLeaves([], self._acted(acted))
         if not (self._have_all(mask, lanes) and self._have_all(own_mask, lanes) and isinstance(own, Mapping | None)):
             return None
+        are_own = own and not vector_info.OWN_STATISTICS.isdisjoint(own)
+        if are_own and not infos.keys().isdisjoint(vector_info.STATISTICS):
+            return None  # statistics of both have masks of their own
         batch = self._stacked(as_array(observations), lanes, others)
         leaves = self._observation.leaves(batch, self._rows.fields, is_acted=False)
         if self._final_infos is not None:

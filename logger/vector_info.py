@@ -18,6 +18,8 @@ FINAL: Final = ("final_obs", "_final_obs", "final_info", "_final_info")
 """The keys that SAME_STEP adds to infos."""
 STATISTICS: Final = ("episode",)
 """The key of RecordEpisodeStatistics, which refers to the ended episode, unlike the other infos of the reset."""
+OWN_STATISTICS: Final = frozenset(f"{prefix}{key}" for prefix in ("", "_", "__") for key in STATISTICS)
+"""Keys in last infos that could be taken for those of statistics beside them, or for their masks."""
 _ENDED: Final = ("final_info", *STATISTICS)
 """The keys of infos that refer to the ended episode."""
 _REMEDY: Final = "put the wrapper that changes them around the logger, or record with record_info=False"

@@ -168,6 +168,9 @@ class Scripted(VectorEnv[Any, Any, Any]):
             infos |= {"final_obs": final, "_final_obs": over, "episode": {"r": rewards.copy()}, "_episode": over}
             if self.time % 2:
                 infos |= {"final_info": {"last": np.arange(self.num_envs), "_last": over}, "_final_info": over}
+            if self.time % 4 == 3:  # an environment has statistics of its own, and those beside them are of some
+                infos["final_info"] |= {"episode": {"l": np.arange(self.num_envs)}, "_episode": over}
+                infos["_episode"] = over & (np.arange(self.num_envs) % 2 == 0)
         self.over = over | (self.over & (self.program.mode is AutoresetMode.DISABLED))
         observed, rewards, infos = self.broken(observed, rewards, infos)
         return observed, rewards, ends[0], ends[1], infos
