@@ -79,7 +79,6 @@ class BatchBuffer:
         Raises:
           UnsupportedTypeError: a dtype is not supported; `clean` must be called before the next row.
         """
-        self._known = {}
         return self._observed.put_row(lane, observed, places) + self._acted.put_row(lane, acted, places)
 
     def clean(self, places: Places) -> None:

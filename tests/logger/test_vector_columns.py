@@ -152,3 +152,26 @@ def test_columns_are_used(tmp_path: Path) -> None:
         patch.setattr(BatchRecorder, "append_row", lambda *_: pytest.fail("recorded row by row"))
         assert _record(program, tmp_path, as_rows=False) == []
     assert len(rlds_kit.open(tmp_path).episodes) > 3
+
+
+def test_only_rows_of_episodes_are_counted(tmp_path: Path) -> None:
+    """Environments that are not within an episode have none; messages of lost recordings have the number of steps."""
+    observation, action, no = np.zeros((3, 2), np.float32), np.zeros(3, np.int64), np.zeros(3, np.bool_)
+    with logger.BatchWriter(tmp_path, 3, autoreset="Disabled", policy=FlushPolicy.manual()) as writer:
+        writer.start(observation)
+        for row in range(6):
+            writer.step(observation, action, np.ones(3), no | [row == 2, False, False], no)
+        writer.flush()
+        thread = writer.recorder._intake._thread
+        assert thread.rows_given == thread.rows_written == 4 + 7 + 7
+
+
+@pytest.mark.parametrize("as_rows", [False, True])
+def test_each_step_has_its_time(tmp_path: Path, as_rows: bool) -> None:
+    """Nanoseconds since the episode began, in each row, however many have the same form."""
+    program = Program(3, AutoresetMode.NEXT_STEP, "vector", "number", np.float64, (), 1, 40, 99, np.float64)
+    assert _record(program, tmp_path, as_rows=as_rows, record_time=True) == []
+    for episode in rlds_kit.open(tmp_path).episodes:
+        times = [int(step["time_ns"]) for step in episode.steps]
+        assert times[0] == 0
+        assert times == sorted(set(times))

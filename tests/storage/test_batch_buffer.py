@@ -53,6 +53,16 @@ def test_a_row_copied_again_is_what_copying_it_anew_gives(data: st.DataObject) -
             assert found.values.tobytes() == expected.values.tobytes()
 
 
+def test_a_column_that_a_repeated_row_adds_is_known() -> None:
+    """After an interruption, a row may be copied to the same place once more, with other columns."""
+    buffer = BatchBuffer(LANES, 8, ArrayPool(1 << 20), ArrayPool(1 << 20))
+    places, values, keys = np.zeros(LANES, np.int64), np.ones(LANES, np.float32), RowKeys(tuple(KEYS[:1]), ())
+    buffer.put(BatchLeaves([BatchLeaf(KEYS[0], values)]), None, places)
+    assert buffer.put_again(keys, (values,), None, places) == 4
+    buffer.put(BatchLeaves([BatchLeaf(KEYS[0], values), BatchLeaf(KEYS[2], values.astype("i8"))]), None, places)
+    assert buffer.put_again(keys, (values,), None, places + 1) == -1
+
+
 def test_a_row_is_copied_again() -> None:
     """Into known columns; not if others would need flags."""
     buffer = BatchBuffer(LANES, 8, ArrayPool(1 << 20), ArrayPool(1 << 20))

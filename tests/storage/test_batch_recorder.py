@@ -16,6 +16,7 @@ import rlds_kit
 from rlds_kit import EpisodeEnd, RecordingError
 from rlds_kit import spec as specs
 from rlds_kit.base.rlds_kit_pb2 import EpisodeStart
+from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
 from rlds_kit.storage.batch_recorder import BatchRecorder
 from rlds_kit.storage.episode_messages import start_message
@@ -242,15 +243,50 @@ def test_rows_like_earlier_ones(tmp_path: Path) -> None:
         keys, values, leaves = _plain_row(batch, 0)
         assert not batch.append_again(keys, values)
         batch.append(leaves)
-        added = []
+        added, nbytes = [], batch.waiting_bytes
         for row in range(1, 12):
             _, values, leaves = _plain_row(batch, row)
             added.append(batch.append_again(keys, values))
+            assert batch.waiting_bytes == nbytes * (row % 4 + 1) or not added[-1]
             if not added[-1]:
                 batch.append(leaves)
         assert not batch.append_again(keys, (values[0].astype(np.float64), values[1]))
     assert added == [True, True, True, False] * 2 + [True, True, True]
     assert _read_plain(tmp_path) == {lane: [*range(12)] for lane in range(LANES)}
+
+
+def test_the_memory_of_a_buffer_is_free_when_all_of_its_rows_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, also if an episode has ended that has no row in it."""
+    released = list[BatchBuffer]()
+
+    def release(self: BatchBuffer) -> None:
+        released.append(self)
+
+    monkeypatch.setattr(BatchBuffer, "release", release)
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        batch.start({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
+        for row in range(3):
+            batch.append(_plain_row(batch, row)[2], np.array([0, 2]) if row else None)
+            if row == 1:
+                batch.end([1], EpisodeEnd.TERMINATED)
+            recorder.flush()
+            assert len(released) == row + 1
+    assert _read_plain(tmp_path) == {0: [0, 1, 2], 1: [0], 2: [0, 1, 2]}
+
+
+def test_an_end_without_further_rows_waits_to_be_written(tmp_path: Path) -> None:
+    """As a row does: the writer thread writes what has waited for an interval."""
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        batch.start({lane: start_message() for lane in range(LANES)})
+        batch.append(_plain_row(batch, 0)[2])
+        recorder.flush()
+        assert batch.oldest is None
+        batch.end([1], EpisodeEnd.TERMINATED)
+        assert batch.oldest is not None
 
 
 def test_an_episode_that_waits_to_be_written_is_few_objects(tmp_path: Path) -> None:
