@@ -104,8 +104,7 @@ class Autoresets:
     def reset(self, chosen: Iterable[int], seeds: Sequence[object]) -> None:
         """Counts a reset of some environments; `seeds` are those of all, or None."""
         chosen = [*chosen]
-        for index in chosen:
-            self.counters.reset(index, seeds[index])
+        self.counters.reset_each({index: seeds[index] for index in chosen})
         if self.due is not None:
             due = self.due.copy()
             due[chosen] = False

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import UnsupportedTypeError
 from rlds_kit.base.reset_chain import RESET_CHAIN
 from rlds_kit.logger.reset_counter import ResetCounters, ResetCounts
 from rlds_kit.logger.vector_result import start_provenance
@@ -55,6 +56,9 @@ class AutoresetStarts:
       resets: of the environments.
       lanes: number of environments.
 
+    Attributes:
+      failed: the errors of environments, by number, whose seeds cannot be recorded.
+
     >>> resets = ResetCounters(2)
     >>> resets.reset(1, 7)
     >>> later = AutoresetStarts(resets, 2).starts(np.array([False, True]))
@@ -66,14 +70,11 @@ class AutoresetStarts:
         self._resets = resets
         self._chains: dict[int, _Chain] = {}  # replaced, never changed
         self._encoded = np.full(lanes, -1, np.int64)  # which reset had the seed of the chain
+        self.failed = dict[int, UnsupportedTypeError]()
         self._complete: np.ndarray | None = None  # `counts.seeded` for which all chains are encoded
 
     def starts(self, lanes: np.ndarray) -> LaterStarts:
-        """The starts of episodes of some environments, `[environments]` bool, that begin now.
-
-        Raises:
-          UnsupportedTypeError: the seed of an environment cannot be recorded.
-        """
+        """The starts of episodes of some environments, `[environments]` bool, that begin now; `failed` ones have none."""
         counts = self._resets.counts
         if self._complete is not counts.seeded:
             self._encode(lanes, counts)
@@ -82,13 +83,17 @@ class AutoresetStarts:
     def _encode(self, lanes: np.ndarray, counts: ResetCounts) -> None:
         """Encodes the chains of some environments that have had new seeds."""
         is_new = self._encoded != counts.seeded
-        chosen, chains = (is_new & lanes).nonzero()[0].tolist(), {**self._chains}
-        for lane in chosen:
-            start = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
+        chains, self.failed = {**self._chains}, {}
+        for lane in (is_new & lanes).nonzero()[0].tolist():
+            try:
+                start = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
+            except UnsupportedTypeError as error:
+                self.failed[lane] = error
+                continue
             chains[lane] = _Chain(start, *_numbers(start))
+            self._encoded[lane] = counts.seeded[lane]
         self._chains = chains
-        self._encoded[chosen] = counts.seeded[chosen]
-        if not any_true(is_new & ~lanes):
+        if not any_true(self._encoded != counts.seeded):
             self._complete = counts.seeded
 
 

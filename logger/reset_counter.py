@@ -1,6 +1,7 @@
 """Counts the resets and steps of environments since their last seeds, so that their episodes can be replayed."""
 
 import uuid
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +14,12 @@ class ResetCounts(NamedTuple):
 
     Attributes:
       seeded: `[environments]` int64, which reset had the last seed; 0: there was none.
-      both: `[2, environments]` int64, the resets of each, and the steps that it did not make, or made before its seed.
-        They are in one array, because nearly all resets take the place of a step.
+      resets_and_missed: `[2, environments]` int64, the resets of each, and the steps that it did not make, or made
+        before its seed. They are in one array, because nearly all resets take the place of a step.
     """
 
     seeded: np.ndarray
-    both: np.ndarray
+    resets_and_missed: np.ndarray
 
     def position(self, index: int, steps: int) -> tuple[int, int, int] | None:
         """Which reset of an environment had the last seed, and its resets and steps since; None: there was no seed.
@@ -28,7 +29,7 @@ class ResetCounts(NamedTuple):
           steps: that any of them has made.
         """
         seeded = int(self.seeded[index])
-        resets, missed = self.both[:, index].tolist()
+        resets, missed = self.resets_and_missed[:, index].tolist()
         return (seeded, resets - seeded, steps - missed) if seeded else None
 
 
@@ -60,15 +61,20 @@ class ResetCounters:
 
     def reset(self, index: int, seed: object) -> None:
         """Counts a reset of one of them, with a seed or with None."""
+        self.reset_each({index: seed})
+
+    def reset_each(self, seeds: Mapping[int, object]) -> None:
+        """Counts a reset of some of them, each with a seed or with None."""
         seeded, both = (each.copy() for each in self.counts)
-        both[0, index] += 1
-        if seed is not None:
-            self._seeds[index], seeded[index], both[1, index] = seed, both[0, index], self.steps
+        for index, seed in seeds.items():
+            both[0, index] += 1
+            if seed is not None:
+                self._seeds[index], seeded[index], both[1, index] = seed, both[0, index], self.steps
         self.counts = ResetCounts(seeded, both)
 
     def reset_without_seed(self, chosen: np.ndarray) -> None:
         """Counts a reset of some of them, `[environments]` bool."""
-        both = self.counts.both.copy()
+        both = self.counts.resets_and_missed.copy()
         both[0] += chosen
         self.counts = ResetCounts(self.counts.seeded, both)
 
@@ -79,7 +85,7 @@ class ResetCounters:
     def step_or_reset(self, resetting: np.ndarray) -> None:
         """Counts a step of all of them, or a reset without a seed where `[environments]` bool are true."""
         self.steps += 1
-        self.counts = ResetCounts(self.counts.seeded, self.counts.both + resetting)
+        self.counts = ResetCounts(self.counts.seeded, self.counts.resets_and_missed + resetting)
 
     def chain(self, index: int) -> ResetChain | None:
         """The position of an episode of one environment that begins now; None if there was no seed yet."""

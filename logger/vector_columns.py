@@ -129,7 +129,7 @@ class VectorColumns:
         observations, rewards, terminated, truncated, infos = result
         errors = FirstError()
         if resetting is not None:
-            self._begin_next(resetting)
+            self._begin_next(resetting, errors)
         acted = as_array(actions), as_array(rewards), terminated, resetting
         is_same_step = self._mode is AutoresetMode.SAME_STEP
         if over is not None and is_same_step:
@@ -158,12 +158,17 @@ class VectorColumns:
             self._append_final(ended.nonzero()[0], observations, infos, acted, errors)
             self._end(ended & self.running, truncated, acted[2])
         self._resets.reset_without_seed(over)
-        self._begin_next(over)
-        self._append(over.nonzero()[0], observations, vector_info.of_resets(infos), None, errors)
+        self._begin_next(over, errors)
+        self._append((over & self.running).nonzero()[0], observations, vector_info.of_resets(infos), None, errors)
 
-    def _begin_next(self, lanes: np.ndarray) -> None:
+    def _begin_next(self, lanes: np.ndarray, errors: FirstError) -> None:
         """Begins the episodes of some lanes, `[environments]` bool, that autoresets start."""
-        self._rows.start_later(lanes, self._autoreset.starts(lanes))
+        starts = self._autoreset.starts(lanes)
+        for lane, error in self._autoreset.failed.items():
+            lanes = lanes & (np.arange(self._num_envs) != lane)
+            with errors.of(lane), self._breaking_off(lane):
+                raise error
+        self._rows.start_later(lanes, starts)
         self._is_begun(lanes)
 
     def _is_begun(self, lanes: np.ndarray | list[int]) -> None:

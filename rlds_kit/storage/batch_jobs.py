@@ -46,13 +46,13 @@ class OpenEpisode(NamedTuple):  # made in a quarter of the time of a frozen data
 
     Attributes:
       episode_id: of the episode.
-      starts: with its first record.
+      starts: with its first record; None: that was passed on.
       rows: its rows before the buffer.
       begin: its first place in the buffer.
     """
 
     episode_id: bytes
-    starts: Starts
+    starts: Starts | None
     rows: int
     begin: int
 
@@ -66,7 +66,7 @@ class EpisodeParts:
 
     def __init__(self) -> None:
         self.blocks = LaneBlocks()
-        self._starts, self._ends = list[Starts](), list[pb.EpisodeEnd | None]()
+        self._starts, self._ends = list[Starts | None](), list[pb.EpisodeEnd | None]()
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -85,18 +85,18 @@ class EpisodeParts:
         self._starts.append(episode.starts)
         self._ends.append(end)
 
-    def jobs(self, whole: "WrittenBuffer | None") -> Iterator[Job]:
-        """Makes the jobs; None: no part has rows."""
+    def jobs(self, written: "WrittenBuffer | None") -> Iterator[Job]:
+        """Makes the jobs; `written` has their rows, and is None if there are none."""
         parts = zip(self.blocks.ids, self.blocks.each(), self._starts, self._ends, strict=True)
         for number, (episode_id, (lane, begin, stop, first_row), starts, end) in enumerate(parts):
             count, end_row = stop - begin, first_row + stop - begin
             last = None if end is None else _last_record(end, episode_id, end_row)
-            part = whole.part(number, count) if whole is not None and count else None
-            if part is not None and last is not None and not first_row:
+            part = written.part(number, count) if written is not None and count else None
+            if part is not None and last is not None and starts is not None:
                 yield Whole(starts.message(lane, episode_id), count, part, last)
                 continue
             if part is not None:
-                if not first_row:
+                if starts is not None:
                     yield Start(starts.message(lane, episode_id))
                 yield Block(episode_id, range(first_row, end_row), part)
             if last is not None:
@@ -169,24 +169,24 @@ class WrittenBuffer:
 class _Part:
     """The rows of a block: a part of a lane."""
 
-    __slots__ = ("_number", "_whole", "nbytes")
+    __slots__ = ("_buffer", "_number", "nbytes")
 
-    def __init__(self, whole: WrittenBuffer, number: int, nbytes: int) -> None:
+    def __init__(self, buffer: WrittenBuffer, number: int, nbytes: int) -> None:
         self.nbytes = nbytes
-        self._whole, self._number = whole, number
+        self._buffer, self._number = buffer, number
 
     def seal(self) -> list[Column]:
         """The columns."""
-        return self._whole.columns(self._number)
+        return self._buffer.columns(self._number)
 
     def forms(self) -> list[Form]:
         """The columns that all parts have, if they can be encoded together."""
-        return self._whole.forms()
+        return self._buffer.forms()
 
     def encoded(self, choose: FilterChoice) -> EncodedBlock | None:
         """The block, if it could be encoded with those of the other parts."""
-        return self._whole.encoded(self._number, choose)
+        return self._buffer.encoded(self._number, choose)
 
     def release(self) -> None:
         """Called once, when the block is written."""
-        self._whole.release()
+        self._buffer.release()

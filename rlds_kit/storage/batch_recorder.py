@@ -58,8 +58,7 @@ class BatchRecorder:
     @property
     def ids(self) -> list[bytes]:
         """The ids of all open episodes. The caller holds the intake's monitor."""
-        _, episodes = self._state.parts()
-        return [episode.episode_id for episode in episodes.values()]
+        return self._state.open_ids()
 
     def is_open(self, lane: int) -> bool:
         """Whether a lane has an open episode."""
@@ -120,16 +119,19 @@ class BatchRecorder:
           masks: of the values.
 
         Returns:
-          Whether it was added. If not, because it is not made like earlier rows, `append` must be called.
+          Whether it was added. If not, because it is not made like earlier rows, or the buffer has no room, it must be
+          added by `append`.
 
         Raises:
           RecordingError: the recorder cannot write.
         """
-        if not self._row_bytes:
-            return False
         with self._intake.lock:
             while True:
-                state, buffer = self._room(None)
+                self._intake.check()
+                state, buffer = self._state, self._state.buffer
+                if buffer is None or state.leaving is not None or _is_full(buffer, state):
+                    return False  # `append` makes room, for rows of this size
+                _clean(buffer, state)
                 nbytes = buffer.put_again(keys, values, masks, state.places)
                 if nbytes < 0:
                     return False
@@ -207,8 +209,8 @@ class BatchRecorder:
             rows = min(rows, max(BLOCK_ROWS, BUFFER_BYTES // all_bytes))
         return max(1, rows)
 
-    def _room(self, row: BatchLeaves | tuple[Leaves, Leaves] | None) -> tuple[BatchState, BatchBuffer]:
-        """The state, and its buffer with room for a row, like this one or like earlier ones, of each lane."""
+    def _room(self, row: BatchLeaves | tuple[Leaves, Leaves]) -> tuple[BatchState, BatchBuffer]:
+        """The state, and its buffer with room for a row, like this one, of each lane."""
         while True:
             self._intake.check()
             state = self._state
@@ -216,14 +218,12 @@ class BatchRecorder:
             if state.leaving is not None or (buffer is not None and _is_full(buffer, state)):
                 self.cut()
             elif buffer is None:
-                self._row_bytes = max(self._row_bytes, 0 if row is None else _bytes_of(row))
+                self._row_bytes = max(self._row_bytes, _bytes_of(row))
                 buffer = BatchBuffer(self._lanes, self._capacity, self._pool, self._turned)
                 self._swap(state, state._replace(buffer=buffer))
             else:
                 break
-        if not buffer.is_clean:
-            buffer.clean(state.places)
-        buffer.is_clean = False
+        _clean(buffer, state)
         return state, buffer
 
     def _commit(self, state: BatchState, buffer: BatchBuffer, rows: np.ndarray, count: int, nbytes: int) -> bool:
@@ -262,6 +262,13 @@ def _bytes_of(row: BatchLeaves | tuple[Leaves, Leaves]) -> int:
 def _end_of(ending: EpisodeEnd, *, terminated: bool, truncated: bool) -> pb.EpisodeEnd:
     """What the ends of all episodes that end in this way have in common; it must not be changed."""
     return end_message(b"", ending, terminated=terminated, truncated=truncated)
+
+
+def _clean(buffer: BatchBuffer, state: BatchState) -> None:
+    """Removes what an interrupted call has left; until the next row counts, there may be something again."""
+    if not buffer.is_clean:
+        buffer.clean(state.places)
+    buffer.is_clean = False
 
 
 def _is_full(buffer: BatchBuffer, state: BatchState) -> bool:

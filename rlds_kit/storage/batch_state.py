@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.storage.array_form import any_true
 from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_jobs import EpisodeParts, OpenEpisode, Starts, WrittenBuffer
 from rlds_kit.storage.jobs import Jobs
@@ -26,7 +27,7 @@ class Boundary(NamedTuple):
       lanes: `[lanes]` bool.
       places: `[lanes]` int64, of the next row of each lane.
       begins: the starts of the episodes that begin; None: episodes end.
-      ends: what their last records have in common.
+      ends: what the last records of the episodes that end have in common; None: episodes begin.
     """
 
     before: "Boundary | None"
@@ -117,10 +118,22 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
             stop = places[lane]
             if stop > episode.begin:
                 parts.add(lane, episode, stop, None)
-            left[lane] = OpenEpisode(episode.episode_id, episode.starts, episode.rows + stop - episode.begin, 0)
-        whole = None if self.buffer is None else WrittenBuffer(self.buffer, self.places, self.nbytes, parts.blocks)
-        leaving = Jobs(len(parts), parts.jobs(whole)) if len(parts) else None
+            rows = episode.rows + stop - episode.begin
+            left[lane] = OpenEpisode(episode.episode_id, None if rows else episode.starts, rows, 0)
+        written = None if self.buffer is None else WrittenBuffer(self.buffer, self.places, self.nbytes, parts.blocks)
+        leaving = Jobs(len(parts), parts.jobs(written)) if len(parts) else None
         return BatchState(self.is_open, np.zeros_like(self.places), left, leaving=leaving)
+
+    def open_ids(self) -> list[bytes]:
+        """The ids of all open episodes, without those that have ended: in a fraction of the time of `parts`."""
+        found, left = list[bytes](), self.is_open.copy()
+        one = self.boundary
+        while one is not None and any_true(left):
+            if one.begins is not None:
+                found += map(one.begins.episode_id, (one.lanes & left).nonzero()[0].tolist())
+                left &= ~one.lanes
+            one = one.before
+        return found + [self.episodes[lane].episode_id for lane in left.nonzero()[0].tolist()]
 
     def parts(self) -> tuple[EpisodeParts, dict[int, OpenEpisode]]:
         """The last parts of the episodes that have ended, and those that are open, by lane."""

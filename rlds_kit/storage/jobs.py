@@ -95,14 +95,14 @@ class Sync:
 
 
 class Jobs:
-    """Several jobs in order, which are done once, however often they are queued. Whole episodes are of one buffer.
+    """Several jobs in order, which are done once, however often they are queued. All whole episodes are of one buffer.
 
     Args:
-      count: of episodes.
+      count: number of parts of episodes.
       jobs: made one by one, in the writer thread: Python's garbage collector would look at each that waits.
 
     Attributes:
-      count: of episodes.
+      count: number of parts of episodes.
     """
 
     def __init__(self, count: int, jobs: "Iterator[Job]") -> None:

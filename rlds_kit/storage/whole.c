@@ -174,8 +174,9 @@ static const uint8_t *take_varint(const uint8_t *at, const uint8_t *end, uint64_
 
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 }; /* wire types */
 
-/* Returns 0 if it is no message, or has groups. Fields of a fixed size are of later versions, and left out. */
-static int parse_message(const uint8_t *at, Py_ssize_t size, Message *message) {
+/* Returns 0 for what is left to protobuf: bytes that are no message, groups, and fields of another type. `with_bytes` has a
+ * bit for each field of bytes, `with_numbers` for each number; other fields are left out, whatever their type is. */
+static int parse_message(const uint8_t *at, Py_ssize_t size, unsigned with_bytes, unsigned with_numbers, Message *message) {
   const uint8_t *end = at + size;
   memset(message, 0, sizeof *message);
   while (at < end) {
@@ -187,7 +188,9 @@ static int parse_message(const uint8_t *at, Py_ssize_t size, Message *message) {
     else if ((type != VARINT && type != BYTES) || !(at = take_varint(at, end, &number)))
       return 0;
     if (type != VARINT && number > (uint64_t)(end - at)) return 0;
-    if (tag >> 3 < FIELDS && type != FIXED64 && type != FIXED32)
+    const unsigned field = tag >> 3 < FIELDS ? 1u << (tag >> 3) : 0;
+    if (field & (type == BYTES ? with_numbers : type == VARINT ? with_bytes : with_bytes | with_numbers)) return 0;
+    if (field & (with_bytes | with_numbers))
       message->numbers[tag >> 3] = number, message->bytes[tag >> 3] = type == BYTES ? at : NULL;
     if (type != VARINT) at += number;
   }
@@ -229,9 +232,13 @@ typedef struct {
   Message fields;
 } Item;
 
-static int parse_item(PyObject *bytes, Item *item) {
+static int parse_item(PyObject *bytes, int is_end, Item *item) {
+  const unsigned with_bytes = is_end ? 1u << END_METADATA : 1u << START_METADATA | 1u << SEED | 1u << OPTIONS;
+  const unsigned with_numbers = is_end ? 1u << ENDING | 1u << IS_TERMINATED | 1u << IS_TRUNCATED | 1u << ROWS : 0;
   if (PyBytes_AsStringAndSize(bytes, &item->data, &item->size) < 0) return 0;
-  if (parse_message((const uint8_t *)item->data, item->size, &item->fields)) return 1;
+  if (parse_message((const uint8_t *)item->data, item->size, with_bytes, with_numbers, &item->fields) &&
+      (!is_end || item->fields.numbers[ENDING] <= UINT8_MAX))
+    return 1;
   PyErr_SetString(PyExc_ValueError, "expected the message of the start or the end of an episode");
   return 0;
 }
@@ -245,7 +252,7 @@ PyObject *digest(PyObject *self, PyObject *args) {
   Item start, end;
   uint8_t found[DIGEST_SIZE];
   if (!PyArg_ParseTuple(args, "y#OO", &hashes, &size, &first, &last)) return NULL;
-  if (!parse_item(first, &start) || !parse_item(last, &end)) return NULL;
+  if (!parse_item(first, 0, &start) || !parse_item(last, 1, &end)) return NULL;
   put_digest(found, (const uint8_t *)hashes, size, &start.fields, &end.fields);
   return PyBytes_FromStringAndSize((const char *)found, sizeof found);
 }
@@ -278,7 +285,7 @@ static int end_episode(PyObject *const lists[4], Py_ssize_t at, uint8_t *digest,
   Item start, end;
   char *hashes;
   Py_ssize_t size;
-  if (!parse_item(PyList_GetItem(lists[1], at), &start) || !parse_item(PyList_GetItem(lists[3], at), &end)) return 0;
+  if (!parse_item(PyList_GetItem(lists[1], at), 0, &start) || !parse_item(PyList_GetItem(lists[3], at), 1, &end)) return 0;
   if (PyBytes_AsStringAndSize(PyList_GetItem(lists[0], at), &hashes, &size) < 0) return 0;
   put_digest(digest, (const uint8_t *)hashes, size, &start.fields, &end.fields);
   *has_metadata = start.fields.numbers[START_METADATA] > EMPTY_DICT_SIZE || end.fields.numbers[END_METADATA] > EMPTY_DICT_SIZE;

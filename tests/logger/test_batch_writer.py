@@ -10,7 +10,7 @@ from gymnasium.vector.utils import batch_space
 from hypothesis import given, settings
 
 import rlds_kit
-from rlds_kit import RecordingError, SpecError, logger
+from rlds_kit import RecordingError, SpecError, UnsupportedTypeError, logger
 from rlds_kit import spec as specs
 from rlds_kit.logger import provenance
 from rlds_kit.logger.gymnasium_logger import declare
@@ -254,3 +254,22 @@ def test_without_autoresets_only_a_start_continues(tmp_path: Path) -> None:
             writer.step(value + 1, action, value, no, no, {"x": np.array([object()])})
         with pytest.raises(RecordingError, match=r"call start\(\)"):
             writer.step(value + 2, action, value, no, no)
+
+
+@pytest.mark.parametrize("autoreset", ["NextStep", "SameStep"])
+def test_a_seed_that_cannot_be_recorded_concerns_its_environment_only(tmp_path: Path, autoreset: str) -> None:
+    """The rows of the others are recorded, also in the step that begins its next episode."""
+    flags, errors = np.zeros(2, np.bool_), 0
+    with logger.BatchWriter(tmp_path, 2, autoreset=autoreset) as writer:
+        for row in range(8):
+            observation = np.full((2, 1), row, np.float32)
+            try:
+                if row == 0:
+                    writer.start(observation, seeds=[object(), 5])
+                else:
+                    writer.step(observation, np.zeros(2), np.full(2, row / 2), flags | [row == 3, False], flags)
+            except UnsupportedTypeError:
+                errors += 1
+    (episode,) = rlds_kit.open(tmp_path).episodes
+    assert errors == 2
+    assert [float(step["observation"][0]) for step in episode.steps] == [*map(float, range(8))]

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import EpisodeEnd, RecordingError
@@ -275,6 +277,52 @@ def test_the_memory_of_a_buffer_is_free_when_all_of_its_rows_are_written(
             recorder.flush()
             assert len(released) == row + 1
     assert _read_plain(tmp_path) == {0: [0, 1, 2], 1: [0], 2: [0, 1, 2]}
+
+
+def test_a_later_buffer_has_room_for_as_many_rows_as_its_first_row_allows(tmp_path: Path) -> None:
+    """The first row of episodes is light, as it has no action."""
+    spec = specs.Dict({"observation": specs.Array((), np.float32), "action": specs.Array((9000,), np.float32)})
+    with Recorder(tmp_path, spec, policy=FlushPolicy.manual(), memory_limit=20 << 20) as recorder:
+        batch = recorder.start_batch(LANES)
+        batch.start({lane: start_message() for lane in range(LANES)})
+        values = np.zeros(LANES, np.float32), np.zeros((LANES, 9000), np.float32)
+        observed, acted = batch.fields.leaves({"observation": values[0][0]}, {"action": values[1][0]})
+        leaves = [BatchLeaf(key, each) for key, each in zip((*observed.keys, *acted.keys), values, strict=True)]
+        keys = RowKeys(tuple(observed.keys), tuple(acted.keys))
+        batch.append(BatchLeaves(leaves[:1]))
+        for _ in range(2):
+            recorder.flush()
+            if not batch.append_again(keys, values):
+                batch.append(BatchLeaves(leaves[:1], leaves[1:]))
+        assert batch.append_again(keys, values)
+        buffer = batch._state.buffer
+        assert buffer is not None
+        assert buffer.capacity * LANES * 36_004 * 3 <= 20 << 20
+
+
+@given(deeds=st.lists(st.tuples(st.sampled_from(("start", "end", "row", "flush")), st.integers(1, 7)), max_size=20))
+def test_the_ids_of_open_episodes(tmp_path_factory: pytest.TempPathFactory, deeds: list[tuple[str, int]]) -> None:
+    """Those that were started last and have not ended, whatever was written meanwhile."""
+    expected = dict[int, bytes]()
+    with Recorder(tmp_path_factory.mktemp("ids"), DECLARED, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        for row, (deed, chosen) in enumerate(deeds):
+            lanes = [lane for lane in range(LANES) if chosen & 1 << lane]
+            match deed:
+                case "start":
+                    starts = {lane: start_message() for lane in lanes}
+                    batch.start(starts)
+                    expected |= {lane: start.episode_id for lane, start in starts.items()}
+                case "end":
+                    ended = [lane for lane in lanes if expected.pop(lane, None)]
+                    batch.end(ended, EpisodeEnd.TERMINATED)
+                case "row" if expected:
+                    batch.append(_plain_row(batch, row)[2], np.array(sorted(expected)))
+                case "flush":
+                    batch._intake.flush()
+                    episodes = batch._state.episodes.values()
+                    assert all((each.starts is None) == bool(each.rows) for each in episodes)
+            assert sorted(batch.ids) == sorted(expected.values())
 
 
 def test_an_end_without_further_rows_waits_to_be_written(tmp_path: Path) -> None:

@@ -91,6 +91,16 @@ def test_fields_of_later_versions_have_no_effect(data: bytes) -> None:
         assert native.digest(b"leaves", first, last) == expected
 
 
+@pytest.mark.parametrize("data", [b"\x7b\x08\x01\x7c", b"\x10\x05", b"\x19" + bytes(8)])
+def test_fields_that_only_protobuf_knows_have_no_effect(data: bytes) -> None:
+    """Groups, and known fields of another type."""
+    first, last = pb.EpisodeStart(episode_id=ID), pb.EpisodeEnd(episode_id=ID, rows=3, ending=pb.TRUNCATED)
+    expected = EpisodeDigest().digest(first, last)
+    odd = pb.EpisodeStart.FromString(first.SerializeToString() + data)
+    assert odd.SerializeToString() != first.SerializeToString()
+    assert EpisodeDigest().digest(odd, last) == expected
+
+
 @needs_native
 @pytest.mark.parametrize(
     "data",
