@@ -74,7 +74,7 @@ class AutoresetStarts:
         self._complete: np.ndarray | None = None  # `counts.seeded` for which all chains are encoded
 
     def starts(self, lanes: np.ndarray) -> LaterStarts:
-        """The starts of episodes of some environments, `[environments]` bool, that begin now; `failed` ones have none."""
+        """The starts of episodes of some environments, `[environments]` bool, that begin now, but for `failed` ones."""
         counts = self._resets.counts
         if self._complete is not counts.seeded:
             self._encode(lanes, counts)
