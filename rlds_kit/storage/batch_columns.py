@@ -72,14 +72,9 @@ def put_leaves_in_python(
     always = nbytes = 0
     for key, values, mask in leaves:
         column = columns.get(key)
-        if column is None or not put_lanes(column.array, places, lanes, values):
+        if column is None or not _is_put(column, values, lanes, mask, places, every):
             return -1
-        if column.present is None:
-            if mask is not None:
-                return -1
-            always += 1
-        elif not put_lanes(column.present, places, lanes, every if mask is None else mask):
-            return -1
+        always += column.present is None
         nbytes += values.nbytes // len(values)
     has_all = len(leaves) == len(columns)
     return nbytes if has_all or always == sum(column.present is None for column in columns.values()) else -1
@@ -91,15 +86,26 @@ def put_columns_in_python(
     """Copies a row of all lanes into its columns; other arguments and the result as for `put_leaves_in_python`."""
     nbytes = 0
     for column, item, mask in zip(columns, values, masks or [None] * len(values), strict=True):
-        if type(item) is not np.ndarray or not put_lanes(column.array, places, None, item):
-            return -1
-        if column.present is None:
-            if mask is not None:
-                return -1
-        elif not put_lanes(column.present, places, None, every if mask is None else mask):
+        if type(item) is not np.ndarray or not _is_put(column, item, None, mask, places, every):
             return -1
         nbytes += item.nbytes // len(item)
     return nbytes
+
+
+def _is_put(
+    column: BatchColumn,
+    values: np.ndarray,
+    lanes: np.ndarray | None,
+    mask: np.ndarray | None,
+    places: Places,
+    every: np.ndarray,
+) -> bool:
+    """Copies values into a column, and their flags if it has some; returns whether it has the form for both."""
+    if not put_lanes(column.array, places, lanes, values):
+        return False
+    if column.present is None:
+        return mask is None
+    return put_lanes(column.present, places, lanes, every if mask is None else mask)
 
 
 put_columns: Final[Callable[[tuple[BatchColumn, ...], tuple[Any, ...], Masks, Places, np.ndarray], int]] = getattr(

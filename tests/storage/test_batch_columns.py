@@ -26,6 +26,15 @@ def _columns(keys: list[ColumnKey], presents: list[bool]) -> dict[ColumnKey, Bat
     }
 
 
+def _require_equal(columns: dict[ColumnKey, BatchColumn], others: dict[ColumnKey, BatchColumn]) -> None:
+    """Values and flags, byte for byte."""
+    for column, other in zip(columns.values(), others.values(), strict=True):
+        assert column.array.tobytes() == other.array.tobytes()
+        assert (column.present is None) == (other.present is None)
+        if column.present is not None and other.present is not None:
+            assert column.present.tobytes() == other.present.tobytes()
+
+
 @st.composite
 def _leaves(draw: st.DrawFn, keys: list[ColumnKey]) -> list[BatchLeaf]:
     """Of some columns, most of them of the form that the column has."""
@@ -57,11 +66,7 @@ def test_both_copy_the_same_row(data: st.DataObject) -> None:
         assert found == -1
         assert not all(leaf.values.flags.c_contiguous for leaf in leaves)
     elif expected >= 0:
-        for column, other in zip(columns.values(), others.values(), strict=True):
-            assert column.array.tobytes() == other.array.tobytes()
-            assert (column.present is None) == (other.present is None)
-            if column.present is not None and other.present is not None:
-                assert column.present.tobytes() == other.present.tobytes()
+        _require_equal(columns, others)
 
 
 @pytest.mark.parametrize("put_leaves", [batch_columns.put_leaves, batch_columns.put_leaves_in_python])
@@ -88,11 +93,7 @@ def test_both_copy_the_same_row_into_columns(data: st.DataObject) -> None:
     found = batch_columns.put_columns(tuple(columns.values()), values, masks, places, EVERY)
     assert found == expected
     if expected >= 0:
-        for column, other in zip(columns.values(), others.values(), strict=True):
-            assert column.array.tobytes() == other.array.tobytes()
-            assert (column.present is None) == (other.present is None)
-            if column.present is not None and other.present is not None:
-                assert column.present.tobytes() == other.present.tobytes()
+        _require_equal(columns, others)
 
 
 @pytest.mark.skipif(native is None, reason="needs the C extension")

@@ -119,6 +119,15 @@ def _heedless(deed: Callable[[], None], *_: object) -> None:
 HANDLERS: Final = ("ctrl-c", "flush", "close")
 
 
+def _handlers(recorder: Recorder) -> dict[str, Callable[..., object]]:
+    """Of signals, by their names."""
+    return {
+        "ctrl-c": signal.default_int_handler,
+        "flush": partial(_heedless, recorder.flush),
+        "close": partial(_heedless, recorder.close),
+    }
+
+
 @pytest.mark.thorough
 @pytest.mark.usefixtures("no_fsync")
 @pytest.mark.parametrize("handler", HANDLERS)
@@ -140,13 +149,8 @@ def test_an_interrupted_row_is_there_or_not(
             for row in range(first):
                 batch.append(_leaves(batch, row))
             leaves = _leaves(batch, first)
-            deeds: dict[str, Callable[..., object]] = {
-                "ctrl-c": signal.default_int_handler,
-                "flush": partial(_heedless, recorder.flush),
-                "close": partial(_heedless, recorder.close),
-            }
             raised = None
-            with interrupt_at(number, deeds[handler]) as struck:
+            with interrupt_at(number, _handlers(recorder)[handler]) as struck:
                 try:
                     if single:
                         _single(batch, first, 1)
@@ -210,13 +214,8 @@ def test_an_interrupted_row_like_earlier_ones_is_there_or_not(
             batch.append(leaves)
             for row in range(1, first):
                 _add_plain(batch, keys, row)
-            deeds: dict[str, Callable[..., object]] = {
-                "ctrl-c": signal.default_int_handler,
-                "flush": partial(_heedless, recorder.flush),
-                "close": partial(_heedless, recorder.close),
-            }
             raised = None
-            with interrupt_at(number, deeds[handler]) as struck:
+            with interrupt_at(number, _handlers(recorder)[handler]) as struck:
                 try:
                     _add_plain(batch, keys, first)
                 except (KeyboardInterrupt, RecordingError) as error:
