@@ -172,7 +172,8 @@ class BatchWriter(RecordingWriter):
         self._autoresets.step()
         resetting, over = self._autoresets.due, self._autoresets.ended(*ended)
         errors = self._log.step(action, (observation, reward, *ended, infos), resetting, over)
-        errors.raise_it()
+        if errors is not None:
+            errors.raise_it()
 
     def _check(self, batch: Any, place: str) -> None:
         """Raises SpecError if a batch does not have one value for each environment."""

@@ -23,6 +23,10 @@ class Recording:
       environment: its provenance; see `provenance.py`.
       options: for the recorder.
 
+    Attributes:
+      recorder: of the episodes.
+      check: raises RecordingError if recording is not possible any more: closed, failed, or in a forked child.
+
     Raises:
       As `Recorder` does.
     """
@@ -38,16 +42,13 @@ class Recording:
         **options: Unpack[RecorderOptions],
     ) -> None:
         self.recorder = Recorder(directory, declared, metadata=metadata, environment=environment, **options)
+        self.check = self.recorder.check  # no method: called for every step
         self._before_close: list[Callable[[], None]] = []
         self._lifetime = Lifetime(owner, self._close, f"{type(owner).__name__}({os.fspath(directory)!r})")
 
     def before_close(self, finish: Callable[[], None]) -> None:
         """Registers a callback that runs before the recorder is closed; it must not have a reference to the owner."""
         self._before_close.append(finish)
-
-    def check(self) -> None:
-        """Raises RecordingError if recording is not possible any more: closed, failed, or in a forked child."""
-        self.recorder.check()
 
     def flush(self) -> None:
         """Returns when all recorded rows are durable; RecordingError if they could not be written."""

@@ -26,6 +26,7 @@ from rlds_kit.logger.vector_result import Flags, VectorResult, start_provenance
 from rlds_kit.storage.array_columns import NotColumnsError
 from rlds_kit.storage.array_form import any_true, is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
+from rlds_kit.storage.batch_recorder import end_of
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
 
@@ -36,6 +37,8 @@ Acted = tuple[Any, Any, np.ndarray, np.ndarray | None]
 _NO_INFOS: Final = InfoRow(InfoColumns(()), [], [])
 _FORMS: Final = 8
 """Maximum number of known forms of rows."""
+_TERMINATED: Final = end_of(EpisodeEnd.TERMINATED, terminated=True, truncated=False)
+_TRUNCATED: Final = end_of(EpisodeEnd.TRUNCATED, terminated=False, truncated=True)
 
 
 class VectorColumns:
@@ -69,7 +72,7 @@ class VectorColumns:
         self._broken_off = np.zeros(num_envs, np.bool_)  # whose last episode was broken off
         self._none = np.zeros(num_envs, np.bool_)
         self._every = np.ones(num_envs, np.bool_).tobytes()
-        self._forms = dict[InfoColumns, RowKeys]()  # of rows that `_append_again` adds, by those of their infos
+        self._forms = dict[InfoColumns, RowKeys]()  # of rows that `_step_again` adds, by those of their infos
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs, self._mode, self._resets = declared, num_envs, mode, resets
         self._autoreset = AutoresetStarts(resets, num_envs)
@@ -121,11 +124,14 @@ class VectorColumns:
 
     def step(
         self, actions: Any, result: VectorResult, resetting: np.ndarray | None, over: np.ndarray | None
-    ) -> FirstError:
-        """Records the results of a step, which resets environments where `resetting` is true. Returns the errors.
+    ) -> FirstError | None:
+        """Records the results of a step, which resets environments where `resetting` is true.
 
-        Episodes end where `over` is true, both `[environments]` bool; None: False everywhere.
+        Episodes end where `over` is true, both `[environments]` bool; None: False everywhere. Returns the errors; None:
+        there are none.
         """
+        if self._step_again(actions, result, resetting, over):
+            return None
         observations, rewards, terminated, truncated, infos = result
         errors = FirstError()
         if resetting is not None:
@@ -135,12 +141,52 @@ class VectorColumns:
         if over is not None and is_same_step:
             self._step_and_begin(as_array(observations), as_array(infos), acted, truncated, over, errors)
             return errors
-        if not self._append_again(observations, infos, acted):
-            own = vector_info.of_steps(as_array(infos)) if is_same_step else infos
-            self._append(self.running.nonzero()[0], as_array(observations), own, acted, errors)
+        own = vector_info.of_steps(as_array(infos)) if is_same_step else infos
+        self._append(self.running.nonzero()[0], as_array(observations), own, acted, errors)
         if over is not None:
             self._end(over & self.running, truncated, terminated)
         return errors
+
+    def _step_again(
+        self, actions: Any, result: VectorResult, resetting: np.ndarray | None, over: np.ndarray | None
+    ) -> bool:
+        """Records a step whose row has the form of an earlier one, if all lanes run; returns whether it was recorded.
+
+        Most steps are such. It makes a few calls, because PyTorch takes a processor's caches: then each costs the time
+        of a copy.
+        """
+        observations, rewards, terminated, truncated, infos = result
+        row = _NO_INFOS if self._infos is None else self._infos.again(infos)
+        keys = None if row is None else self._forms.get(row.columns)
+        running = before = self.running
+        if resetting is not None:
+            running = running | resetting
+        if row is None or keys is None or running.tobytes() != self._every:
+            return False
+        begins = ends = None
+        if resetting is not None:
+            begins = resetting, self._autoreset.starts(resetting)
+            if self._autoreset.failed:
+                return False
+        if over is not None:
+            if self._mode is AutoresetMode.SAME_STEP:
+                return False
+            end = _end_of_all(terminated, truncated)
+            if end is not None:
+                ends, running = (over, end), ~over
+                self.running = before & running  # before they end, in case that a signal handler raises
+        values = (observations, *row.values, actions, rewards, np.subtract(1.0, terminated))
+        masks = (None, *row.masks, None, None, None) if row.masks else None
+        if not self._rows.append_again(keys, values, masks, begins, ends):
+            self.running = before
+            del self._forms[row.columns]
+            return False
+        self.running = running
+        if begins is not None and any_true(self._broken_off):
+            self._broken_off[resetting] = False
+        if over is not None and ends is None:
+            self._end(over, truncated, terminated)
+        return True
 
     def _step_and_begin(
         self,
@@ -194,20 +240,6 @@ class VectorColumns:
             self.running ^= ended
             self._rows.end_where(ended, ending, terminated=flags[0], truncated=flags[1])
 
-    def _append_again(self, observations: Any, infos: Any, acted: Acted) -> bool:
-        """Adds a row to all lanes if it has the form of an earlier one; returns whether it was added."""
-        row = _NO_INFOS if self._infos is None else self._infos.again(infos)
-        keys = None if row is None else self._forms.get(row.columns)
-        if row is None or keys is None or self.running.tobytes() != self._every:
-            return False
-        actions, rewards, terminated, _ = acted
-        values = (observations, *row.values, actions, rewards, np.subtract(1.0, terminated))
-        masks = (None, *row.masks, None, None, None) if row.masks else None
-        is_added = self._rows.append_again(keys, values, masks)
-        if not is_added:
-            del self._forms[row.columns]
-        return is_added
-
     def _learn(self, infos: Any) -> None:
         """Adds the form of the last row, which had actions, and no time, to the known ones.
 
@@ -216,7 +248,7 @@ class VectorColumns:
         fields = [each.known for each in (self._observation, self._action, self._reward)]
         keys = [each[0] for each in fields if each is not None]
         row = _NO_INFOS if self._infos is None else self._infos.again(infos)
-        if row is None or len(keys) < len(fields):
+        if row is None or len(keys) < len(fields) or row.columns in self._forms:
             return
         if len(self._forms) > _FORMS:
             self._forms.clear()
@@ -388,3 +420,10 @@ class VectorColumns:
         first = lanes[self._started_ns[lanes] == 0]
         self._started_ns[first] = now
         return now - self._started_ns
+
+
+def _end_of_all(terminated: np.ndarray, truncated: np.ndarray) -> pb.EpisodeEnd | None:
+    """How all episodes end that a step ends; None if they end in different ways."""
+    if not any_true(truncated):
+        return _TERMINATED
+    return None if any_true(terminated) else _TRUNCATED

@@ -147,7 +147,9 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         if given is not None:
             given.pop(RESET_MASK, None)
         passed = self._complete(seed)
-        self._expect()
+        if self._is_expecting:
+            self._break_off()
+        self._is_expecting = True
         seeds = self._seed_of_each(passed, chosen)
         self._autoresets.reset(chosen, seeds)
         observations, infos = self.env.reset(seed=passed, options=options)
@@ -171,11 +173,14 @@ class VectorLogger(Recorded, Closing, _Wrapper):
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
-        taken = as_array(copy_value(actions))  # a copy: the environment may change them
+        # A copy: the environment may change them.
+        taken = actions.copy() if type(actions) is np.ndarray else as_array(copy_value(actions))
         if self._check_action.is_due and not self._check_action.are_fine(taken):
             for action in self._executed(taken):
                 self._check_action(action)
-        self._expect()
+        if self._is_expecting:
+            self._break_off()
+        self._is_expecting = True
         self._autoresets.step()
         result = self.env.step(actions)
         observations, rewards, *flags, infos = result
@@ -184,7 +189,8 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         resetting, over = self._autoresets.due, self._autoresets.ended(*ended)
         errors = self._log.step(taken, (observations, rewards, *ended, infos), resetting, over)
         self._is_expecting = False
-        errors.raise_it()
+        if errors is not None:
+            errors.raise_it()
         return result
 
     def close(self, **kwargs: Any) -> None:  # passed through
@@ -195,12 +201,10 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         """
         close_both(self._recording.close, lambda: self.env.close(**kwargs))
 
-    def _expect(self) -> None:
-        """Prepares all sub-environments for a step, as `EpisodeLog.expect` does for one: one call steps all of them."""
-        if self._is_expecting:
-            self._log.interrupt()
-            self._autoresets.forget()
-        self._is_expecting = True
+    def _break_off(self) -> None:
+        """Ends open episodes as INTERRUPTED, because the environment raised an error: one call steps all of them."""
+        self._log.interrupt()
+        self._autoresets.forget()
 
     def _executed(self, actions: Any) -> list[Any]:  # of any type
         """The actions that sub-environments execute at the next step; none if there is not one for each of them."""

@@ -16,7 +16,7 @@ from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_columns import Masks
 from rlds_kit.storage.batch_jobs import GivenStarts, Starts
 from rlds_kit.storage.batch_leaves import BatchLeaves, RowKeys, row_bytes
-from rlds_kit.storage.batch_state import BatchState
+from rlds_kit.storage.batch_state import BatchState, Begins, Ends
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.episode_messages import end_message
 from rlds_kit.storage.intake import Intake
@@ -110,17 +110,26 @@ class BatchRecorder:
                 if self._commit(state, buffer, rows, count, nbytes * count):
                     return
 
-    def append_again(self, keys: RowKeys, values: tuple[Any, ...], masks: Masks = None) -> bool:
+    def append_again(
+        self,
+        keys: RowKeys,
+        values: tuple[Any, ...],
+        masks: Masks = None,
+        begins: Begins | None = None,
+        ends: Ends | None = None,
+    ) -> bool:
         """Adds a row to all lanes, which have open episodes, in a fraction of the time of `append`.
 
         Args:
           keys: of the columns; the same object as for earlier rows.
           values: of any type, in the order of `keys`: first the observation side.
           masks: of the values.
+          begins: episodes that begin before the row, in lanes that have none.
+          ends: episodes that end after it.
 
         Returns:
-          Whether it was added. If not, because it is not made like earlier rows, or the buffer has no room, it must be
-          added by `append`.
+          Whether it was added. If not, because it is not made like earlier rows, or the buffer has no room, nothing
+          has changed, and `start_later`, `append` and `end_where` must do the same.
 
         Raises:
           RecordingError: the recorder cannot write.
@@ -129,14 +138,19 @@ class BatchRecorder:
             while True:
                 self._intake.check()
                 state, buffer = self._state, self._state.buffer
-                if buffer is None or state.leaving is not None or _is_full(buffer, state):
+                if buffer is None or state.leaving is not None or state.most >= buffer.capacity:
                     return False  # `append` makes room, for rows of this size
+                if begins is not None and any_true(state.is_open & begins[0]):
+                    return False
                 _clean(buffer, state)
                 nbytes = buffer.put_again(keys, values, masks, state.places)
                 if nbytes < 0:
                     return False
-                if self._commit(state, buffer, self._every, self._lanes, nbytes * self._lanes):
-                    return True
+                if self._commit(state, buffer, self._every, self._lanes, nbytes * self._lanes, begins, ends):
+                    break
+        if ends is not None and self._intake.policy.each_episode:
+            self._intake.flush()
+        return True
 
     def append_row(self, lane: int, observed: Leaves, acted: Leaves) -> None:
         """Adds a row to one lane, which has an open episode.
@@ -226,10 +240,19 @@ class BatchRecorder:
         _clean(buffer, state)
         return state, buffer
 
-    def _commit(self, state: BatchState, buffer: BatchBuffer, rows: np.ndarray, count: int, nbytes: int) -> bool:
+    def _commit(
+        self,
+        state: BatchState,
+        buffer: BatchBuffer,
+        rows: np.ndarray,
+        count: int,
+        nbytes: int,
+        begins: Begins | None = None,
+        ends: Ends | None = None,
+    ) -> bool:
         """Makes a row count; False if a signal handler, which runs in this thread, flushed or closed meanwhile."""
         now = time.monotonic() if state.oldest is None else None
-        if not self._swap(state, state.with_rows(rows, nbytes, now)):
+        if not self._swap(state, state.with_rows(rows, nbytes, now, begins, ends)):
             return False
         buffer.is_clean = True
         self._intake.took(count, nbytes)
@@ -238,7 +261,7 @@ class BatchRecorder:
 
     def _end(self, lanes: np.ndarray, ending: EpisodeEnd, *, terminated: bool = False, truncated: bool = False) -> None:
         """Ends those episodes of some lanes that are open."""
-        message = _end_of(ending, terminated=terminated, truncated=truncated)
+        message = end_of(ending, terminated=terminated, truncated=truncated)
         while True:
             state = self._state
             if self._swap(state, state.with_ends(state.is_open & lanes, message, time.monotonic())):
@@ -259,7 +282,7 @@ def _bytes_of(row: BatchLeaves | tuple[Leaves, Leaves]) -> int:
 
 
 @functools.cache
-def _end_of(ending: EpisodeEnd, *, terminated: bool, truncated: bool) -> pb.EpisodeEnd:
+def end_of(ending: EpisodeEnd, *, terminated: bool, truncated: bool) -> pb.EpisodeEnd:
     """What the ends of all episodes that end in this way have in common; it must not be changed."""
     return end_message(b"", ending, terminated=terminated, truncated=truncated)
 

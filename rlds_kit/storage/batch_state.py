@@ -15,6 +15,11 @@ from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_jobs import EpisodeParts, OpenEpisode, Starts, WrittenBuffer
 from rlds_kit.storage.jobs import Jobs
 
+Begins = tuple[np.ndarray, Starts]
+"""The lanes, `[lanes]` bool, in which episodes begin, and their starts."""
+Ends = tuple[np.ndarray, pb.EpisodeEnd]
+"""The lanes, `[lanes]` bool, in which episodes end, and what their last records have in common."""
+
 
 class Boundary(NamedTuple):
     """Where episodes of some lanes begin or end, since the last blocks.
@@ -72,16 +77,33 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
     oldest: float | None = None
     leaving: Jobs | None = None
 
-    def with_rows(self, rows: np.ndarray, nbytes: int, now: float | None) -> "BatchState":
-        """Returns a state with another row of `nbytes` in some lanes; `now` is its time, needed if `oldest` is None."""
+    def with_rows(
+        self, rows: np.ndarray, nbytes: int, now: float | None, begins: Begins | None = None, ends: Ends | None = None
+    ) -> "BatchState":
+        """Returns a state with another row in some lanes.
+
+        Args:
+          rows: `[lanes]` int64, 1 for those lanes, else 0.
+          nbytes: of the row in all of them.
+          now: time of the row, needed if `oldest` is None.
+          begins: the episodes that begin before the row.
+          ends: those that end after it.
+        """
+        is_open, places, boundary = self.is_open, self.places + rows, self.boundary
+        if begins is not None:
+            lanes, starts = begins
+            is_open, boundary = is_open | lanes, Boundary(boundary, lanes, self.places, starts, None)
+        if ends is not None:
+            lanes, end = ends
+            is_open, boundary = is_open ^ lanes, Boundary(boundary, lanes, places, None, end)
         return BatchState(
-            self.is_open,
-            self.places + rows,
+            is_open,
+            places,
             self.episodes,
             self.buffer,
             self.most + 1,
             self.nbytes + nbytes,
-            self.boundary,
+            boundary,
             now if self.oldest is None else self.oldest,
             self.leaving,
         )

@@ -19,8 +19,9 @@ from rlds_kit import EpisodeEnd, RecordingError
 from rlds_kit import spec as specs
 from rlds_kit.base.rlds_kit_pb2 import EpisodeStart
 from rlds_kit.storage.batch_buffer import BatchBuffer
+from rlds_kit.storage.batch_jobs import GivenStarts
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
-from rlds_kit.storage.batch_recorder import BatchRecorder
+from rlds_kit.storage.batch_recorder import BatchRecorder, end_of
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
@@ -254,6 +255,121 @@ def test_rows_like_earlier_ones(tmp_path: Path) -> None:
         assert not batch.append_again(keys, (values[0].astype(np.float64), values[1]))
     assert added == [True, True, True, False] * 2 + [True, True, True]
     assert _read_plain(tmp_path) == {lane: [*range(12)] for lane in range(LANES)}
+
+
+class _Play:
+    """Rows like earlier ones, with episodes of `STEPS[lane]` rows: the next row begins the next episode."""
+
+    STEPS: Final = {0: 2, 1: 3, 2: 100}
+
+    def __init__(self, batch: BatchRecorder, *, are_apart: bool = False) -> None:
+        self._batch, self._are_apart = batch, are_apart
+        batch.start({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
+        self._keys, _, leaves = _plain_row(batch, 0)
+        batch.append(leaves)
+
+    def row(self, row: int) -> None:
+        starts = GivenStarts({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
+        begins = np.array([row % steps == 0 for steps in self.STEPS.values()])
+        ends = np.array([row % steps == steps - 1 for steps in self.STEPS.values()])
+        end = end_of(EpisodeEnd.TERMINATED, terminated=True, truncated=False)
+        _, values, leaves = _plain_row(self._batch, row)
+        if not self._are_apart and self._batch.append_again(
+            self._keys,
+            values,
+            begins=(begins, starts) if begins.any() else None,
+            ends=(ends, end) if ends.any() else None,
+        ):
+            return
+        if begins.any():
+            self._batch.start_later(begins, starts)
+        self._batch.append(leaves)
+        if ends.any():
+            self._batch.end_where(ends, EpisodeEnd.TERMINATED, terminated=True)
+
+
+def _episodes_of(directory: Path) -> list[tuple[int, list[int], EpisodeEnd | None]]:
+    """Lane, rows and end of each episode."""
+    return sorted(
+        (each.metadata["lane"], [int(step["observation"][0]) for step in each.steps], each.end)
+        for each in rlds_kit.open(directory).episodes
+    )
+
+
+@pytest.mark.parametrize(
+    "policy", [FlushPolicy(block_rows=4, interval=None), FlushPolicy.manual(), FlushPolicy.every_episode()]
+)
+def test_rows_with_which_episodes_begin_and_end(tmp_path: Path, policy: FlushPolicy) -> None:
+    """Are the same as rows before and after which they begin and end; what ends is durable if the policy says so."""
+    for name in ("together", "apart"):
+        with Recorder(tmp_path / name, DECLARED, policy=policy) as recorder:
+            play = _Play(recorder.start_batch(LANES), are_apart=name == "apart")
+            for row in range(1, 13):
+                play.row(row)
+                if policy.each_episode and row in (1, 2, 3, 5):
+                    assert sum(len(each) for each in rlds_kit.open(tmp_path / name).episodes) >= row + 1
+    found = _episodes_of(tmp_path / "together")
+    assert found == _episodes_of(tmp_path / "apart")
+    assert [rows for lane, rows, _ in found if lane == 1] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11], [12]]
+    assert {end for _, rows, end in found if rows[-1] < 12} == {EpisodeEnd.TERMINATED}
+
+
+def test_an_episode_does_not_begin_within_another_one(tmp_path: Path) -> None:
+    """The caller must begin it by itself, which ends the other one as INTERRUPTED."""
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
+        play, every = _Play(batch := recorder.start_batch(LANES)), np.ones(LANES, np.bool_)
+        play.row(1)
+        keys, values, leaves = _plain_row(batch, 2)
+        starts = GivenStarts({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
+        assert not batch.append_again(keys, values, begins=(every, starts))
+        batch.start_later(every, starts)
+        batch.append(leaves)
+    ended = [(0, [0, 1], EpisodeEnd.TERMINATED), *((lane, [0, 1], EpisodeEnd.INTERRUPTED) for lane in (1, 2))]
+    assert _episodes_of(tmp_path) == sorted([*ended, *((lane, [2], EpisodeEnd.INTERRUPTED) for lane in range(LANES))])
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("no_fsync")
+@pytest.mark.parametrize("handler", HANDLERS)
+@pytest.mark.parametrize("block_rows", [3, 64])
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_an_interrupted_row_is_there_with_its_begins_and_ends_or_not(
+    tmp_path: Path, handler: str, block_rows: int, first: int
+) -> None:
+    """Wherever Ctrl-C or a handler that flushes or closes strikes."""
+
+    def recorded(directory: Path, rows: list[int], *, number: int = -1) -> tuple[list[str], bool]:
+        """Records rows, the last of them with a signal; returns what was interrupted, and whether by an error."""
+        with Recorder(directory, DECLARED, policy=FlushPolicy(block_rows=block_rows, interval=None)) as recorder:
+            play = _Play(recorder.start_batch(LANES))
+            for row in rows[:-1]:
+                play.row(row)
+            with interrupt_at(number, _handlers(recorder)[handler]) as struck:
+                try:
+                    play.row(rows[-1])
+                except (KeyboardInterrupt, RecordingError):
+                    return struck, True
+        return struck, False
+
+    rows = [*range(1, first + 1)]
+    for name, each in (("with", rows), ("without", rows[:-1])):
+        with Recorder(tmp_path / name, DECLARED) as recorder:
+            play = _Play(recorder.start_batch(LANES))
+            for row in each:
+                play.row(row)
+    number, struck = 0, ["begin"]
+    while struck:
+        struck, is_raised = recorded(tmp_path / str(number), rows, number=number)
+        found = _as_open(_episodes_of(tmp_path / str(number)))
+        candidates = [_as_open(_episodes_of(tmp_path / name)) for name in ("with", "without")]
+        assert found in (candidates if is_raised else candidates[:1]), (number, struck)
+        number += 1
+    assert number > 20
+
+
+def _as_open(episodes: list[tuple[int, list[int], EpisodeEnd | None]]) -> list[tuple[int, list[int]]]:
+    """Lane and rows: which end an episode has depends on whether a row of the next one began it."""
+    return [(lane, rows) for lane, rows, _ in episodes]
 
 
 def test_the_memory_of_a_buffer_is_free_when_all_of_its_rows_are_written(
