@@ -258,18 +258,19 @@ def test_without_autoresets_only_a_start_continues(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("autoreset", ["NextStep", "SameStep"])
 def test_a_seed_that_cannot_be_recorded_concerns_its_environment_only(tmp_path: Path, autoreset: str) -> None:
-    """The rows of the others are recorded, also in the step that begins its next episode."""
-    flags, errors = np.zeros(2, np.bool_), 0
+    """The rows of the others are recorded, also in the step that begins its next episode, whose form is known."""
+    flags, errors = np.zeros(2, np.bool_), list[int]()
     with logger.BatchWriter(tmp_path, 2, autoreset=autoreset) as writer:
-        for row in range(8):
+        for row in range(12):
             observation = np.full((2, 1), row, np.float32)
             try:
-                if row == 0:
-                    writer.start(observation, seeds=[object(), 5])
+                if row in (0, 4):
+                    writer.start(observation, seeds=[object() if row else 4, 5])
                 else:
-                    writer.step(observation, np.zeros(2), np.full(2, row / 2), flags | [row == 3, False], flags)
+                    writer.step(observation, np.zeros(2), np.full(2, row / 2), flags | [row == 7, False], flags)
             except UnsupportedTypeError:
-                errors += 1
-    (episode,) = rlds_kit.open(tmp_path).episodes
-    assert errors == 2
-    assert [float(step["observation"][0]) for step in episode.steps] == [*map(float, range(8))]
+                errors.append(row)
+    assert errors == [4, 8 if autoreset == "NextStep" else 7]
+    episodes = rlds_kit.open(tmp_path).episodes
+    found = sorted([float(step["observation"][0]) for step in episode.steps] for episode in episodes)
+    assert found == [[0, 1, 2, 3], [0, 1, 2, 3], [*range(4, 12)]]

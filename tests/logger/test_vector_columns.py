@@ -119,11 +119,17 @@ def test_the_same_for_each_kind_of_error(tmp_path: Path, kinds: tuple[str, ...],
     _compare(program, tmp_path, None)
 
 
-def _compare(program: Program, home: Path, block_rows: int | None, *, strict: bool = False) -> None:
-    policy = FlushPolicy(block_rows=block_rows)
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
+def test_the_same_without_infos(tmp_path: Path, mode: AutoresetMode) -> None:
+    """Which have the last observations of episodes, with SAME_STEP."""
+    program = Program(3, mode, "vector", "number", np.float64, ("masked",), 5, 60, 9, None)
+    _compare(program, tmp_path, None, record_info=False)
+
+
+def _compare(program: Program, home: Path, block_rows: int | None, *, strict: bool = False, **options: Any) -> None:
+    options["policy"] = FlushPolicy(block_rows=block_rows)
     errors = [
-        _record(program, home / str(as_rows), as_rows=as_rows, strict=strict, policy=policy)
-        for as_rows in (True, False)
+        _record(program, home / str(as_rows), as_rows=as_rows, strict=strict, **options) for as_rows in (True, False)
     ]
     assert errors[0] == errors[1]
     assert content_of(home / "True") == content_of(home / "False")
