@@ -122,6 +122,8 @@ class Autoresets:
 
     def ended(self, terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray | None:
         """Notes which episodes the step has ended, and returns that, `[environments]` bool; None: none."""
+        if self.due is None and not any_true(terminated) and not any_true(truncated):
+            return None
         over = terminated | truncated
         if self.due is not None:
             over &= ~self.due  # when an autoreset was due, the flags of this step belong to the reset: both False

@@ -82,7 +82,7 @@ class VectorColumns:
         self._infos, self._final_infos = infos
         self._started_ns = np.zeros(num_envs, np.int64) if record_time else None
         acted = self._rows.fields.leaves({}, {DISCOUNT: 1.0})[1]
-        self._discount = acted.keys[0]
+        self._discount, self._ones = acted.keys[0], np.ones(num_envs)
         observed = self._rows.fields.leaves({TIME_NS: 0}, {})[0]
         self._time = observed.keys[0]
 
@@ -175,7 +175,7 @@ class VectorColumns:
             if end is not None:
                 ends, running = (over, end), ~over
                 self.running = before & running  # before they end, in case that a signal handler raises
-        values = (observations, *row.values, actions, rewards, np.subtract(1.0, terminated))
+        values = (observations, *row.values, actions, rewards, self._ones if over is None else _discounts(terminated))
         masks = (None, *row.masks, None, None, None) if row.masks else None
         if not self._rows.append_again(keys, values, masks, begins, ends):
             self.running = before
@@ -303,7 +303,7 @@ class VectorColumns:
         """The columns of actions and their results."""
         (actions, rewards, terminated, _), fields = acted, self._rows.fields
         done = self._action.leaves(actions, fields, is_acted=True) + self._reward.leaves(rewards, fields, is_acted=True)
-        return [*done, BatchLeaf(self._discount, np.subtract(1.0, terminated))]
+        return [*done, BatchLeaf(self._discount, _discounts(terminated))]
 
     def _final(
         self, lanes: np.ndarray, others: Any, infos: Any, acted: Acted, times: np.ndarray | None
@@ -427,3 +427,9 @@ def _end_of_all(terminated: np.ndarray, truncated: np.ndarray) -> pb.EpisodeEnd 
     if not any_true(truncated):
         return _TERMINATED
     return None if any_true(terminated) else _TRUNCATED
+
+
+def _discounts(terminated: np.ndarray) -> np.ndarray:
+    """1 where an episode goes on, 0 where it has terminated."""
+    found: np.ndarray = (~terminated).astype(np.float64)  # a subtraction would convert flags in large buffers
+    return found

@@ -142,7 +142,9 @@ class BatchRecorder:
                     return False  # `append` makes room, for rows of this size
                 if begins is not None and any_true(state.is_open & begins[0]):
                     return False
-                _clean(buffer, state)
+                if not buffer.is_clean:
+                    buffer.clean(state.places)
+                buffer.is_clean = False
                 nbytes = buffer.put_again(keys, values, masks, state.places)
                 if nbytes < 0:
                     return False
@@ -255,8 +257,7 @@ class BatchRecorder:
         if not self._swap(state, state.with_rows(rows, nbytes, now, begins, ends)):
             return False
         buffer.is_clean = True
-        self._intake.took(count, nbytes)
-        self._intake.after_row()
+        self._intake.took_row(count, nbytes)
         return True
 
     def _end(self, lanes: np.ndarray, ending: EpisodeEnd, *, terminated: bool = False, truncated: bool = False) -> None:

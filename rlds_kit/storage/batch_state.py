@@ -4,8 +4,9 @@ A signal handler may flush or close the recorder between any two lines of a call
 notices that it was replaced, and nothing is ever half done.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -92,21 +93,13 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
         is_open, places, boundary = self.is_open, self.places + rows, self.boundary
         if begins is not None:
             lanes, starts = begins
-            is_open, boundary = is_open | lanes, Boundary(boundary, lanes, self.places, starts, None)
+            is_open, boundary = is_open | lanes, _boundary((boundary, lanes, self.places, starts, None))
         if ends is not None:
             lanes, end = ends
-            is_open, boundary = is_open ^ lanes, Boundary(boundary, lanes, places, None, end)
-        return BatchState(
-            is_open,
-            places,
-            self.episodes,
-            self.buffer,
-            self.most + 1,
-            self.nbytes + nbytes,
-            boundary,
-            now if self.oldest is None else self.oldest,
-            self.leaving,
-        )
+            is_open, boundary = is_open ^ lanes, _boundary((boundary, lanes, places, None, end))
+        oldest = now if self.oldest is None else self.oldest
+        most, nbytes = self.most + 1, self.nbytes + nbytes
+        return _state((is_open, places, self.episodes, self.buffer, most, nbytes, boundary, oldest, self.leaving))
 
     def with_starts(self, lanes: np.ndarray, starts: Starts) -> "BatchState":
         """Returns a state with new episodes in some lanes, `[lanes]` bool, which have none."""
@@ -119,18 +112,9 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
         return self._changed(self.is_open ^ lanes, boundary, now if self.oldest is None else self.oldest)
 
     def _changed(self, is_open: np.ndarray, boundary: Boundary, oldest: float | None) -> "BatchState":
-        """A state with another boundary. `_replace` would take twice as long, at each."""
-        return BatchState(
-            is_open,
-            self.places,
-            self.episodes,
-            self.buffer,
-            self.most,
-            self.nbytes,
-            boundary,
-            oldest,
-            self.leaving,
-        )
+        """A state with another boundary."""
+        places, episodes, buffer = self.places, self.episodes, self.buffer
+        return _state((is_open, places, episodes, buffer, self.most, self.nbytes, boundary, oldest, self.leaving))
 
     def cut(self) -> "BatchState":
         """Returns a state in which all rows and ends are in `leaving`."""
@@ -172,3 +156,8 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
                 if episode.rows or place > episode.begin:  # those without rows are not recorded
                     parts.add(lane, episode, place, boundary.ends)
         return parts, episodes
+
+
+_boundary: Final[Callable[[tuple[Any, ...]], Boundary]] = partial(tuple.__new__, Boundary)
+_state: Final[Callable[[tuple[Any, ...]], BatchState]] = partial(tuple.__new__, BatchState)
+"""Both make one of all of its values; calls of Python, as in `Boundary()`, would take longer than all else of a row."""

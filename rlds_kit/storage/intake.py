@@ -85,10 +85,17 @@ class Intake:
 
     def after_row(self) -> None:
         """Waits until memory is below the limit, and syncs if the policy requires it. The caller holds the monitor."""
-        if self._thread.buffered_bytes >= self.memory_limit:
+        self.took_row(0, 0)
+
+    def took_row(self, rows: int, nbytes: int) -> None:
+        """As `took`, and then `after_row`."""
+        thread, policy = self._thread, self.policy
+        thread.rows_given += rows
+        thread.buffered_bytes += nbytes
+        self._bytes_since_sync += nbytes
+        if thread.buffered_bytes >= self.memory_limit:
             self._free_memory()
-        each_bytes = self.policy.each_bytes
-        if self.policy.each_step or (each_bytes is not None and self._bytes_since_sync >= each_bytes):
+        if policy.each_step or (policy.each_bytes is not None and self._bytes_since_sync >= policy.each_bytes):
             self._flush()
 
     def flush(self) -> None:

@@ -43,6 +43,9 @@ class Recorder(Closing):
       strict: whether a value that does not match its declaration is an error; if not, it is recorded unchanged, with
         one warning for the field.
 
+    Attributes:
+      check: raises RecordingError if recording is not possible any more: closed, failed, or in a forked child.
+
     Raises:
       DatasetExistsError: the mode does not allow an existing dataset.
       SpecError: `declared` contradicts the existing dataset.
@@ -82,6 +85,7 @@ class Recorder(Closing):
         )
         self._deviations = Deviations(strict=strict)
         self._intake = Intake(shards, self.policy, memory_limit)
+        self.check = self._intake.check  # no method of its own: called for every step
 
     def start_episode(
         self,
@@ -137,14 +141,6 @@ class Recorder(Closing):
           RecordingError: steps were lost; the message has their number.
         """
         self._intake.close()
-
-    def check(self) -> None:
-        """Raises an error if recording is not possible any more.
-
-        Raises:
-          RecordingError: closed, failed, or used in a forked child.
-        """
-        self._intake.check()
 
     def __reduce__(self) -> str:
         raise TypeError("a recorder cannot be copied or pickled: it writes to a file; copy the environment beneath it")
