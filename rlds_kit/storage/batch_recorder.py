@@ -134,9 +134,11 @@ class BatchRecorder:
         Raises:
           RecordingError: the recorder cannot write.
         """
-        with self._intake.lock:
+        # Few calls, as PyTorch takes a processor's caches: then each costs as much as to copy a column.
+        intake, lanes = self._intake, self._lanes
+        with intake.lock:
             while True:
-                self._intake.check()
+                intake.check()
                 state, buffer = self._state, self._state.buffer
                 if buffer is None or state.leaving is not None or state.most >= buffer.capacity:
                     return False  # `append` makes room, for rows of this size
@@ -145,10 +147,13 @@ class BatchRecorder:
                 if not buffer.is_clean:
                     buffer.clean(state.places)
                 buffer.is_clean = False
-                nbytes = buffer.put_again(keys, values, masks, state.places)
+                nbytes = buffer.put_again(keys, values, masks, state.places) * lanes
                 if nbytes < 0:
                     return False
-                if self._commit(state, buffer, self._every, self._lanes, nbytes * self._lanes, begins, ends):
+                now = time.monotonic() if state.oldest is None else None
+                if self._swap(state, state.with_rows(self._every, nbytes, now, begins, ends)):
+                    buffer.is_clean = True
+                    intake.took_row(lanes, nbytes)
                     break
         if ends is not None and self._intake.policy.each_episode:
             self._intake.flush()
@@ -242,19 +247,10 @@ class BatchRecorder:
         _clean(buffer, state)
         return state, buffer
 
-    def _commit(
-        self,
-        state: BatchState,
-        buffer: BatchBuffer,
-        rows: np.ndarray,
-        count: int,
-        nbytes: int,
-        begins: Begins | None = None,
-        ends: Ends | None = None,
-    ) -> bool:
+    def _commit(self, state: BatchState, buffer: BatchBuffer, rows: np.ndarray, count: int, nbytes: int) -> bool:
         """Makes a row count; False if a signal handler, which runs in this thread, flushed or closed meanwhile."""
         now = time.monotonic() if state.oldest is None else None
-        if not self._swap(state, state.with_rows(rows, nbytes, now, begins, ends)):
+        if not self._swap(state, state.with_rows(rows, nbytes, now)):
             return False
         buffer.is_clean = True
         self._intake.took_row(count, nbytes)
