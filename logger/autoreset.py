@@ -1,6 +1,6 @@
 """How environments that step together start their next episodes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from rlds_kit.base.errors import SpecError
 from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.logger.reset_counter import ResetCounters
-from rlds_kit.storage.array_form import any_true
+from rlds_kit.storage.array_form import any_true, native
 
 _FLAG: Final = np.dtype(np.bool_)
 """Compared in a third of the time of `np.bool_`."""
@@ -122,12 +122,8 @@ class Autoresets:
 
     def ended(self, terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray | None:
         """Notes which episodes the step has ended, and returns that, `[environments]` bool; None: none."""
-        if self.due is None and not any_true(terminated) and not any_true(truncated):
-            return None
-        over = terminated | truncated
-        if self.due is not None:
-            over &= ~self.due  # when an autoreset was due, the flags of this step belong to the reset: both False
-        found = over if any_true(over) else None
+        # When an autoreset was due, the flags of this step belong to the reset: both False.
+        found = over(terminated, truncated, self.due)
         if self._mode is AutoresetMode.NEXT_STEP:
             self.due = found
         return found
@@ -135,3 +131,20 @@ class Autoresets:
     def forget(self) -> None:
         """Forgets which resets are due, because the result of a step is unknown."""
         self.due = None
+
+
+def over_in_python(terminated: np.ndarray, truncated: np.ndarray, resetting: np.ndarray | None) -> np.ndarray | None:
+    """Which episodes a step has ended that reset some environments instead; None: none. All are `[environments]` bool.
+
+    >>> over_in_python(np.array([True, True]), np.array([False, False]), np.array([True, False]))
+    array([False,  True])
+    """
+    found = terminated | truncated
+    if resetting is not None:
+        found &= ~resetting
+    return found if any_true(found) else None
+
+
+over: Final[Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray | None]] = getattr(
+    native, "over", over_in_python
+)

@@ -1,12 +1,13 @@
 """Counts the resets and steps of environments since their last seeds, so that their episodes can be replayed."""
 
 import uuid
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from rlds_kit.base.reset_chain import ResetChain
+from rlds_kit.storage.array_form import native
 
 
 class ResetCounts(NamedTuple):
@@ -91,8 +92,7 @@ class ResetCounters:
         """Counts a step of all of them, or a reset without a seed where `[environments]` bool are true."""
         self.steps += 1
         seeded, replaced, others = self.counts
-        # Without `astype`, NumPy adds arrays of different types in large buffers: that takes ten times as long.
-        self.counts = ResetCounts(seeded, replaced + resetting.astype(np.int64), others)
+        self.counts = ResetCounts(seeded, add_flags(replaced, resetting), others)
 
     def chain(self, index: int) -> ResetChain | None:
         """The position of an episode of one environment that begins now; None if there was no seed yet."""
@@ -106,3 +106,16 @@ class ResetCounters:
         """The provenance entry of an episode of one environment that begins now; empty if there was no seed yet."""
         chain = self.chain(index)
         return {} if chain is None else chain.provenance()
+
+
+def add_flags_in_python(counts: np.ndarray, flags: np.ndarray) -> np.ndarray:
+    """Counts that are one more where a flag is true, both `[n]`, int64 and bool.
+
+    >>> add_flags_in_python(np.array([1, 2]), np.array([False, True])).tolist()
+    [1, 3]
+    """
+    found: np.ndarray = counts + flags.astype(np.int64)  # of one type: else NumPy converts them in large buffers
+    return found
+
+
+add_flags: Final[Callable[[np.ndarray, np.ndarray], np.ndarray]] = getattr(native, "add_flags", add_flags_in_python)

@@ -54,7 +54,7 @@ class VectorColumns:
       record_time: whether to record `time_ns`.
 
     Attributes:
-      running: `[environments]` bool, which are within an episode.
+      running: `[environments]` bool, which are within an episode. Replaced, never changed.
     """
 
     def __init__(
@@ -168,14 +168,20 @@ class VectorColumns:
             begins = resetting, self._autoreset.starts(resetting)
             if self._autoreset.failed:
                 return False
+        discounts = self._ones
         if over is not None:
             if self._mode is AutoresetMode.SAME_STEP:
                 return False
             end = _end_of_all(terminated, truncated)
-            if end is not None:
-                ends, running = (over, end), ~over
-                self.running = before & running  # before they end, in case that a signal handler raises
-        values = (observations, *row.values, actions, rewards, self._ones if over is None else _discounts(terminated))
+            if end is None:
+                discounts = _discounts(terminated)
+            else:
+                running = ~over
+                ends = over, running, end
+                discounts = discounts if end is _TRUNCATED else running.astype(np.float64)
+                # Before they end, in case that a signal handler raises.
+                self.running = running if begins is None else before & running
+        values = (observations, *row.values, actions, rewards, discounts)
         masks = (None, *row.masks, None, None, None) if row.masks else None
         if not self._rows.append_again(keys, values, masks, begins, ends):
             self.running = before
@@ -184,7 +190,7 @@ class VectorColumns:
         self.running = running
         if begins is not None and any_true(self._broken_off):
             self._broken_off[resetting] = False
-        if over is not None and ends is None:
+        if over is not None and end is None:
             self._end(over, truncated, terminated)
         return True
 
@@ -219,6 +225,7 @@ class VectorColumns:
 
     def _is_begun(self, lanes: np.ndarray | list[int]) -> None:
         """Notes that the episodes of some lanes have begun."""
+        self.running = self.running.copy()
         self.running[lanes] = True
         if any_true(self._broken_off):
             self._broken_off[lanes] = False
@@ -237,7 +244,7 @@ class VectorColumns:
     def _end_with(self, ending: EpisodeEnd, flags: Flags, ended: np.ndarray) -> None:
         """Ends the episodes of some environments that are running, all with these flags."""
         if any_true(ended):
-            self.running ^= ended
+            self.running = self.running ^ ended
             self._rows.end_where(ended, ending, terminated=flags[0], truncated=flags[1])
 
     def _learn(self, infos: Any) -> None:
@@ -402,7 +409,8 @@ class VectorColumns:
         try:
             yield
         except BaseException as error:
-            self.running[lane], self._broken_off[lane] = False, True
+            self.running = self.running & (np.arange(self._num_envs) != lane)
+            self._broken_off[lane] = True
             lanes = [lane] if self._rows.is_open(lane) else []
             break_off(error, lambda: self._rows.end(lanes, EpisodeEnd.INTERRUPTED))
             raise

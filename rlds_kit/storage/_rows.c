@@ -1,5 +1,5 @@
 /* Fast versions of the functions that are called for every row; row_form.py, array_form.py and batch_columns.py beside this
- * file, and action_check.py of the logger, have the same functions in Python.
+ * file, and action_check.py, autoreset.py and reset_counter.py of the logger, have the same functions in Python.
  *
  * Shape and dtype of an array are read directly from its structure. Accessing them from Python creates objects, and
  * between two steps of a slow environment that code leaves the processor's cache: then the access takes longer than to
@@ -46,6 +46,58 @@ static PyObject *any_true(PyObject *self, PyObject *flags) {
   Py_ssize_t count = PyArray_NBYTES(array);
   /* All are false if the first one is, and each is equal to the next. */
   return PyBool_FromLong(count && (*bytes || memcmp(bytes, bytes + 1, (size_t)count - 1)));
+}
+
+/* Whether an array has one value for each of so many lanes, as the processor has them, in one piece. */
+static int is_of_lanes(PyObject *object, int type, npy_intp lanes) {
+  if (!PyArray_Check(object)) return 0;
+  PyArrayObject *array = (PyArrayObject *)object;
+  return PyArray_NDIM(array) == 1 && (lanes < 0 || PyArray_DIM(array, 0) == lanes) && PyArray_TYPE(array) == type &&
+         PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISNOTSWAPPED(array) && PyArray_ISALIGNED(array);
+}
+
+/* add_flags(counts, flags): see reset_counter.add_flags_in_python. */
+static PyObject *add_flags(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *of, *more;
+  if (!PyArg_UnpackTuple(args, "add_flags", 2, 2, &of, &more)) return NULL;
+  if (!is_of_lanes(of, NPY_INT64, -1) || !is_of_lanes(more, NPY_BOOL, PyArray_DIM((PyArrayObject *)of, 0))) {
+    PyErr_SetString(PyExc_TypeError, "expected counts and a flag for each");
+    return NULL;
+  }
+  npy_intp count = PyArray_DIM((PyArrayObject *)of, 0);
+  PyObject *found = PyArray_SimpleNew(1, &count, NPY_INT64);
+  if (!found) return NULL;
+  const npy_int64 *counts = PyArray_DATA((PyArrayObject *)of);
+  const npy_bool *flags = PyArray_DATA((PyArrayObject *)more);
+  npy_int64 *sums = PyArray_DATA((PyArrayObject *)found);
+  for (npy_intp i = 0; i < count; ++i) sums[i] = counts[i] + (flags[i] != 0);
+  return found;
+}
+
+/* over(terminated, truncated, resetting): see autoreset.over_in_python. */
+static PyObject *over(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *given[3];
+  if (!PyArg_UnpackTuple(args, "over", 3, 3, given, given + 1, given + 2)) return NULL;
+  npy_intp count = PyArray_Check(given[0]) && PyArray_NDIM((PyArrayObject *)given[0]) ? PyArray_DIM((PyArrayObject *)given[0], 0) : 0;
+  const npy_bool *flags[3] = {NULL};
+  for (int i = 0; i < 3; ++i) {
+    if (i == 2 && given[i] == Py_None) break;
+    if (!is_of_lanes(given[i], NPY_BOOL, count)) {
+      PyErr_SetString(PyExc_TypeError, "expected flags of lanes");
+      return NULL;
+    }
+    flags[i] = PyArray_DATA((PyArrayObject *)given[i]);
+  }
+  npy_intp first = 0;
+  while (first < count && !((flags[0][first] | flags[1][first]) && !(flags[2] && flags[2][first]))) ++first;
+  if (first == count) Py_RETURN_NONE;
+  PyObject *found = PyArray_SimpleNew(1, &count, NPY_BOOL);
+  if (!found) return NULL;
+  npy_bool *are_over = PyArray_DATA((PyArrayObject *)found);
+  for (npy_intp i = 0; i < count; ++i) are_over[i] = (flags[0][i] | flags[1][i]) && !(flags[2] && flags[2][i]);
+  return found;
 }
 
 /* Releases the GIL only for new memory: waiting for a thread that compresses to return it may take longer than to copy a
@@ -389,9 +441,11 @@ static int prepare(PyObject *module) {
 }
 
 static PyMethodDef methods[] = {
+    {"add_flags", add_flags, METH_VARARGS, "Return counts, one more where a flag is true."},
     {"any_true", any_true, METH_O, "Return whether one of an array of flags is true."},
     {"are_inside", are_inside, METH_VARARGS, "Return whether all values are within bounds; None if that is left to NumPy."},
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
+    {"over", over, METH_VARARGS, "Return which episodes a step has ended; None if it has ended none."},
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},
     {"put_lanes", put_lanes, METH_VARARGS, "Copy values of lanes into rows; return False if they are not made like these."},
     {"put_columns", put_columns, METH_VARARGS, "Copy a row into columns; return its bytes of a lane, or -1."},

@@ -40,7 +40,7 @@ class BatchRecorder:
     def __init__(self, intake: Intake, fields: DeclaredFields, lanes: int) -> None:
         self.fields = fields
         self._intake, self._lanes, self._row_bytes = intake, lanes, 0
-        self._every = np.ones(lanes, np.int64)
+        self._every, self._all = np.ones(lanes, np.int64), np.ones(lanes, np.bool_)
         self._pool, self._turned = ArrayPool(intake.memory_limit), ArrayPool(intake.memory_limit)
         self._state = BatchState(np.zeros(lanes, np.bool_), np.zeros(lanes, np.int64), {})
         intake.add(self)
@@ -151,7 +151,7 @@ class BatchRecorder:
                 if nbytes < 0:
                     return False
                 now = time.monotonic() if state.oldest is None else None
-                if self._swap(state, state.with_rows(self._every, nbytes, now, begins, ends)):
+                if self._swap(state, state.with_row(self._every, self._all, nbytes, now, begins, ends)):
                     buffer.is_clean = True
                     intake.took_row(lanes, nbytes)
                     break

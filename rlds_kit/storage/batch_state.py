@@ -18,8 +18,8 @@ from rlds_kit.storage.jobs import Jobs
 
 Begins = tuple[np.ndarray, Starts]
 """The lanes, `[lanes]` bool, in which episodes begin, and their starts."""
-Ends = tuple[np.ndarray, pb.EpisodeEnd]
-"""The lanes, `[lanes]` bool, in which episodes end, and what their last records have in common."""
+Ends = tuple[np.ndarray, np.ndarray, pb.EpisodeEnd]
+"""The lanes, `[lanes]` bool, in which episodes end, the others, and what their last records have in common."""
 
 
 class Boundary(NamedTuple):
@@ -78,25 +78,42 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
     oldest: float | None = None
     leaving: Jobs | None = None
 
-    def with_rows(
-        self, rows: np.ndarray, nbytes: int, now: float | None, begins: Begins | None = None, ends: Ends | None = None
+    def with_rows(self, rows: np.ndarray, nbytes: int, now: float | None) -> "BatchState":
+        """Returns a state with another row of `nbytes` in some lanes; `now` is its time, needed if `oldest` is None."""
+        return self._with(self.is_open, self.places + rows, nbytes, self.boundary, now)
+
+    def with_row(
+        self,
+        rows: np.ndarray,
+        every: np.ndarray,
+        nbytes: int,
+        now: float | None,
+        begins: Begins | None,
+        ends: Ends | None,
     ) -> "BatchState":
-        """Returns a state with another row in some lanes.
+        """Returns a state with another row of all lanes, in which all have an open episode.
 
         Args:
-          rows: `[lanes]` int64, 1 for those lanes, else 0.
-          nbytes: of the row in all of them.
-          now: time of the row, needed if `oldest` is None.
+          rows: `[lanes]` int64, all 1.
+          every: `[lanes]` bool, all True.
+          nbytes: of the row in all lanes.
+          now: its time, needed if `oldest` is None.
           begins: the episodes that begin before the row.
           ends: those that end after it.
         """
-        is_open, places, boundary = self.is_open, self.places + rows, self.boundary
+        is_open, places, boundary = every, self.places + rows, self.boundary
         if begins is not None:
             lanes, starts = begins
-            is_open, boundary = is_open | lanes, _boundary((boundary, lanes, self.places, starts, None))
+            boundary = _boundary((boundary, lanes, self.places, starts, None))
         if ends is not None:
-            lanes, end = ends
-            is_open, boundary = is_open ^ lanes, _boundary((boundary, lanes, places, None, end))
+            lanes, is_open, end = ends
+            boundary = _boundary((boundary, lanes, places, None, end))
+        return self._with(is_open, places, nbytes, boundary, now)
+
+    def _with(
+        self, is_open: np.ndarray, places: np.ndarray, nbytes: int, boundary: Boundary | None, now: float | None
+    ) -> "BatchState":
+        """A state with another row."""
         oldest = now if self.oldest is None else self.oldest
         most, nbytes = self.most + 1, self.nbytes + nbytes
         return _state((is_open, places, self.episodes, self.buffer, most, nbytes, boundary, oldest, self.leaving))

@@ -278,7 +278,7 @@ class _Play:
             self._keys,
             values,
             begins=(begins, starts) if begins.any() else None,
-            ends=(ends, end) if ends.any() else None,
+            ends=(ends, ~ends, end) if ends.any() else None,
         ):
             return
         if begins.any():
