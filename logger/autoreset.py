@@ -53,7 +53,7 @@ def mode_named(name: AutoresetMode | str) -> AutoresetMode:
 
 
 def flags_of(name: str, batch: Any, num_envs: int) -> np.ndarray:  # of any type in other people's environments
-    """One flag for each environment, `[num_envs]` bool. Some simulators return them as `[num_envs, 1]`.
+    """One flag for each environment, `[num_envs]` bool, in one piece. Some simulators return them as `[num_envs, 1]`.
 
     Raises:
       SpecError: they are not as many truth values, or 0 and 1.
@@ -61,7 +61,7 @@ def flags_of(name: str, batch: Any, num_envs: int) -> np.ndarray:  # of any type
     >>> flags_of("terminated", np.array([[1.0], [0.0]]), 2)
     array([ True, False])
     """
-    if type(batch) is np.ndarray and batch.dtype == _FLAG and batch.shape == (num_envs,):
+    if type(batch) is np.ndarray and batch.dtype == _FLAG and batch.shape == (num_envs,) and batch.strides == (1,):
         return batch
     found = _flat(batch)
     is_right = found.shape in ((num_envs,), (num_envs, 1)) and found.dtype.kind in "biuf"

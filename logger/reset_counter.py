@@ -1,13 +1,13 @@
 """Counts the resets and steps of environments since their last seeds, so that their episodes can be replayed."""
 
 import uuid
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlds_kit.base.reset_chain import ResetChain
-from rlds_kit.storage.array_form import native
+from rlds_kit.storage.array_form import add_flags
 
 
 class ResetCounts(NamedTuple):
@@ -106,16 +106,3 @@ class ResetCounters:
         """The provenance entry of an episode of one environment that begins now; empty if there was no seed yet."""
         chain = self.chain(index)
         return {} if chain is None else chain.provenance()
-
-
-def add_flags_in_python(counts: np.ndarray, flags: np.ndarray) -> np.ndarray:
-    """Counts that are one more where a flag is true, both `[n]`, int64 and bool.
-
-    >>> add_flags_in_python(np.array([1, 2]), np.array([False, True])).tolist()
-    [1, 3]
-    """
-    found: np.ndarray = counts + flags.astype(np.int64)  # of one type: else NumPy converts them in large buffers
-    return found
-
-
-add_flags: Final[Callable[[np.ndarray, np.ndarray], np.ndarray]] = getattr(native, "add_flags", add_flags_in_python)

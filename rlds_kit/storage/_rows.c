@@ -1,5 +1,5 @@
 /* Fast versions of the functions that are called for every row; row_form.py, array_form.py and batch_columns.py beside this
- * file, and action_check.py, autoreset.py and reset_counter.py of the logger, have the same functions in Python.
+ * file, and action_check.py and autoreset.py of the logger, have the same functions in Python.
  *
  * Shape and dtype of an array are read directly from its structure. Accessing them from Python creates objects, and
  * between two steps of a slow environment that code leaves the processor's cache: then the access takes longer than to
@@ -56,7 +56,7 @@ static int is_of_lanes(PyObject *object, int type, npy_intp lanes) {
          PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISNOTSWAPPED(array) && PyArray_ISALIGNED(array);
 }
 
-/* add_flags(counts, flags): see reset_counter.add_flags_in_python. */
+/* add_flags(counts, flags): see array_form.add_flags_in_python. */
 static PyObject *add_flags(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *of, *more;
@@ -73,6 +73,21 @@ static PyObject *add_flags(PyObject *self, PyObject *args) {
   npy_int64 *sums = PyArray_DATA((PyArrayObject *)found);
   for (npy_intp i = 0; i < count; ++i) sums[i] = counts[i] + (flags[i] != 0);
   return found;
+}
+
+/* both_true(flags, others): see array_form.both_true_in_python. */
+static PyObject *both_true(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *given[2];
+  if (!PyArg_UnpackTuple(args, "both_true", 2, 2, given, given + 1)) return NULL;
+  if (!is_of_lanes(given[0], NPY_BOOL, -1) || !is_of_lanes(given[1], NPY_BOOL, PyArray_DIM((PyArrayObject *)given[0], 0))) {
+    PyErr_SetString(PyExc_TypeError, "expected two arrays of flags");
+    return NULL;
+  }
+  const npy_bool *flags = PyArray_DATA((PyArrayObject *)given[0]), *others = PyArray_DATA((PyArrayObject *)given[1]);
+  int found = 0;
+  for (npy_intp i = 0, count = PyArray_DIM((PyArrayObject *)given[0], 0); i < count; ++i) found |= flags[i] & others[i];
+  return PyBool_FromLong(found);
 }
 
 /* over(terminated, truncated, resetting): see autoreset.over_in_python. */
@@ -444,6 +459,7 @@ static PyMethodDef methods[] = {
     {"add_flags", add_flags, METH_VARARGS, "Return counts, one more where a flag is true."},
     {"any_true", any_true, METH_O, "Return whether one of an array of flags is true."},
     {"are_inside", are_inside, METH_VARARGS, "Return whether all values are within bounds; None if that is left to NumPy."},
+    {"both_true", both_true, METH_VARARGS, "Return whether two arrays of flags have one that is true in both."},
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"over", over, METH_VARARGS, "Return which episodes a step has ended; None if it has ended none."},
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},

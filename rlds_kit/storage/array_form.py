@@ -40,6 +40,27 @@ def any_true_in_python(flags: np.ndarray) -> bool:
     return bool(np.count_nonzero(flags))
 
 
+def both_true_in_python(flags: np.ndarray, others: np.ndarray) -> bool:
+    """Whether two arrays of flags have one in the same place that is true in both.
+
+    >>> both_true_in_python(np.array([False, True]), np.array([True, False]))
+    False
+    """
+    return any_true_in_python(flags & others)
+
+
+def add_flags_in_python(counts: np.ndarray, flags: np.ndarray) -> np.ndarray:
+    """Counts that are one more where a flag is true, both `[n]`, int64 and bool.
+
+    NumPy takes several times as long: between two steps, its code leaves the processor's caches.
+
+    >>> add_flags_in_python(np.array([1, 2]), np.array([False, True])).tolist()
+    [1, 3]
+    """
+    found: np.ndarray = counts + flags.astype(np.int64)  # of one type: else NumPy converts them in large buffers
+    return found
+
+
 def put_row_in_python(rows: np.ndarray, row: int, array: np.ndarray) -> bool:
     """Copies an array into a row, if dtype and shape match and the row exists; returns whether it did.
 
@@ -97,6 +118,8 @@ def turn_in_python(rows: np.ndarray, lanes: np.ndarray) -> None:
     lanes[...] = rows[: lanes.shape[1]].swapaxes(0, 1)
 
 
+add_flags: Final[Callable[[np.ndarray, np.ndarray], np.ndarray]] = getattr(native, "add_flags", add_flags_in_python)
+both_true: Final[Callable[[np.ndarray, np.ndarray], bool]] = getattr(native, "both_true", both_true_in_python)
 any_true: Final[Callable[[np.ndarray], bool]] = getattr(native, "any_true", any_true_in_python)
 is_alike: Final[Callable[[np.ndarray, np.ndarray], bool]] = is_alike_in_python if native is None else native.is_alike
 put_row: Final[Callable[[np.ndarray, int, np.ndarray], bool]] = put_row_in_python if native is None else native.put_row

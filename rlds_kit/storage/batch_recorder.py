@@ -10,7 +10,7 @@ import numpy as np
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import RecordingError
 from rlds_kit.base.step import EpisodeEnd
-from rlds_kit.storage.array_form import any_true
+from rlds_kit.storage.array_form import any_true, both_true
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_columns import Masks
@@ -40,7 +40,7 @@ class BatchRecorder:
     def __init__(self, intake: Intake, fields: DeclaredFields, lanes: int) -> None:
         self.fields = fields
         self._intake, self._lanes, self._row_bytes = intake, lanes, 0
-        self._every, self._all = np.ones(lanes, np.int64), np.ones(lanes, np.bool_)
+        self._every = np.ones(lanes, np.bool_)
         self._pool, self._turned = ArrayPool(intake.memory_limit), ArrayPool(intake.memory_limit)
         self._state = BatchState(np.zeros(lanes, np.bool_), np.zeros(lanes, np.int64), {})
         intake.add(self)
@@ -82,7 +82,7 @@ class BatchRecorder:
             while True:
                 self._intake.check()
                 state = self._state
-                if any_true(state.is_open & lanes):
+                if both_true(state.is_open, lanes):
                     self._end(lanes, EpisodeEnd.INTERRUPTED)
                 elif self._swap(state, state.with_starts(lanes, starts)):
                     return
@@ -99,8 +99,8 @@ class BatchRecorder:
         """
         rows, count = self._every, self._lanes
         if lanes is not None:
-            rows, count = np.zeros(self._lanes, np.int64), len(lanes)
-            rows[lanes] = 1
+            rows, count = np.zeros(self._lanes, np.bool_), len(lanes)
+            rows[lanes] = True
         if not count:
             return
         with self._intake.lock:
@@ -142,7 +142,7 @@ class BatchRecorder:
                 state, buffer = self._state, self._state.buffer
                 if buffer is None or state.leaving is not None or state.most >= buffer.capacity:
                     return False  # `append` makes room, for rows of this size
-                if begins is not None and any_true(state.is_open & begins[0]):
+                if begins is not None and both_true(state.is_open, begins[0]):
                     return False
                 if not buffer.is_clean:
                     buffer.clean(state.places)
@@ -151,7 +151,7 @@ class BatchRecorder:
                 if nbytes < 0:
                     return False
                 now = time.monotonic() if state.oldest is None else None
-                if self._swap(state, state.with_row(self._every, self._all, nbytes, now, begins, ends)):
+                if self._swap(state, state.with_row(self._every, nbytes, now, begins, ends)):
                     buffer.is_clean = True
                     intake.took_row(lanes, nbytes)
                     break
@@ -166,8 +166,8 @@ class BatchRecorder:
           UnsupportedTypeError: a value cannot be recorded; nothing of the row is.
           RecordingError: the recorder cannot write.
         """
-        rows = np.zeros(self._lanes, np.int64)
-        rows[lane] = 1
+        rows = np.zeros(self._lanes, np.bool_)
+        rows[lane] = True
         with self._intake.lock:
             while True:
                 state, buffer = self._room((observed, acted))

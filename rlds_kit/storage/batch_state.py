@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage.array_form import any_true
+from rlds_kit.storage.array_form import add_flags, any_true
 from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_jobs import EpisodeParts, OpenEpisode, Starts, WrittenBuffer
 from rlds_kit.storage.jobs import Jobs
@@ -79,29 +79,28 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
     leaving: Jobs | None = None
 
     def with_rows(self, rows: np.ndarray, nbytes: int, now: float | None) -> "BatchState":
-        """Returns a state with another row of `nbytes` in some lanes; `now` is its time, needed if `oldest` is None."""
-        return self._with(self.is_open, self.places + rows, nbytes, self.boundary, now)
+        """Returns a state with another row in some lanes.
+
+        Args:
+          rows: `[lanes]` bool, which lanes.
+          nbytes: of the row in all of them.
+          now: its time, needed if `oldest` is None.
+        """
+        return self._with(self.is_open, add_flags(self.places, rows), nbytes, self.boundary, now)
 
     def with_row(
-        self,
-        rows: np.ndarray,
-        every: np.ndarray,
-        nbytes: int,
-        now: float | None,
-        begins: Begins | None,
-        ends: Ends | None,
+        self, every: np.ndarray, nbytes: int, now: float | None, begins: Begins | None, ends: Ends | None
     ) -> "BatchState":
         """Returns a state with another row of all lanes, in which all have an open episode.
 
         Args:
-          rows: `[lanes]` int64, all 1.
           every: `[lanes]` bool, all True.
           nbytes: of the row in all lanes.
           now: its time, needed if `oldest` is None.
           begins: the episodes that begin before the row.
           ends: those that end after it.
         """
-        is_open, places, boundary = every, self.places + rows, self.boundary
+        is_open, places, boundary = every, add_flags(self.places, every), self.boundary
         if begins is not None:
             lanes, starts = begins
             boundary = _boundary((boundary, lanes, self.places, starts, None))

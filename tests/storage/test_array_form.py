@@ -37,6 +37,33 @@ def test_what_are_no_flags_is_refused(wrong: Any) -> None:
         array_form.any_true(wrong)
 
 
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(-(1 << 60), 1 << 60)), max_size=40))
+def test_both_combine_flags_alike(lanes: list[tuple[bool, bool, int]]) -> None:
+    """With each other, and with counts."""
+    flags, others = (np.array([lane[at] for lane in lanes], np.bool_) for at in (0, 1))
+    counts = np.array([lane[2] for lane in lanes], np.int64)
+    assert array_form.both_true(flags, others) == array_form.both_true_in_python(flags, others)
+    found, expected = array_form.add_flags(counts, flags), array_form.add_flags_in_python(counts, flags)
+    assert found.dtype == expected.dtype == np.int64
+    assert found.tolist() == expected.tolist() == [count + int(flag) for flag, _, count in lanes]
+
+
+@pytest.mark.skipif(array_form.native is None, reason="needs the C extension")
+@pytest.mark.parametrize("wrong", [np.zeros(2), np.zeros(3, np.bool_), np.zeros((2, 1), np.bool_), [True] * 2])
+def test_flags_that_do_not_fit_are_refused(wrong: Any) -> None:
+    """With an error: of another type, number or shape."""
+    flags = np.ones(2, np.bool_)
+    for call in (
+        lambda: array_form.both_true(flags, wrong),
+        lambda: array_form.both_true(wrong, flags),
+        lambda: array_form.add_flags(np.zeros(2, np.int64), wrong),
+        lambda: array_form.add_flags(np.zeros(2), flags),
+        lambda: array_form.both_true(flags, np.ones(4, np.bool_)[::2]),
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
 @pytest.mark.parametrize("other", [np.dtype("<M8[ms]"), np.dtype([("x", "<f4")]), np.dtype(">f8"), np.dtype("S1")])
 def test_dtypes_that_differ_a_little_are_not_alike(other: np.dtype[Any]) -> None:
     """Units, names and the order of bytes count."""
