@@ -15,5 +15,6 @@ def test_rows_under_sanitizers(tmp_path: Path) -> None:
     """Its tests, and those of recorders, read or write no byte that they should not."""
     built = sanitized.build(Path(row_form.__file__).with_name("_rows.c"), tmp_path)
     names = ("row_form", "array_form", "batch_buffer", "batch_columns", "new_memory", "round_trip")
-    tests = [*(HERE / f"test_{name}.py" for name in names), HERE.parent / "logger" / "test_action_check.py"]
+    of_loggers = (HERE.parent / "logger" / f"test_{name}.py" for name in ("action_check", "autoreset"))
+    tests = [*(HERE / f"test_{name}.py" for name in names), *of_loggers]
     sanitized.run_tests("rlds_kit.storage._rows", built, *tests)
