@@ -4,12 +4,13 @@
     python benchmarks/training.py --env-id HalfCheetah-v5     # with gymnasium[mujoco]
 
 A pair of trainings, one with `VectorLogger` and one without, takes turns: one update of each, while the process of the
-other one is stopped. So both meet the same moods of the machine. Each has one thread of Torch, and they must end with
-the same weights, bit for bit. The report has the ratio of the times of each pair, for plain environments, and for such
+other one is stopped. So both are slow when the machine is. Each has one thread of Torch, and they must end with the
+same weights, bit for bit. The report has the ratio of the times of each pair, for plain environments, and for such
 with `RecordEpisodeStatistics` around each, as CleanRL has them.
 """
 
 import argparse
+import contextlib
 import hashlib
 import itertools
 import json
@@ -211,6 +212,11 @@ class _Training:
         print(file=self._to, flush=True)
         self._wait()
 
+    def kill(self) -> None:
+        """Ends it, if it has not ended; a stopped process would stay for ever."""
+        self._process.kill()
+        self._process.wait()
+
     def _wait(self) -> None:
         line = self._from.readline()
         if line == "next\n":
@@ -226,8 +232,11 @@ def _pairs(command: list[str], count: int) -> _Pairs:
     """Runs a command with and without a recording in turns."""
     ratios, weights = list[float](), set[str]()
     for number in range(count):
-        with tempfile.TemporaryDirectory() as folder:
-            trainings = [_Training([*command, "--play", each]) for each in (str(Path(folder) / "data"), "")]
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+            trainings = list[_Training]()
+            for into in (str(Path(folder) / "data"), ""):
+                trainings.append(_Training([*command, "--play", into]))
+                stack.callback(trainings[-1].kill)
             for turn in itertools.count(number):
                 for training in trainings if turn % 2 else reversed(trainings):
                     training.turn()
