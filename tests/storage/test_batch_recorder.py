@@ -372,6 +372,43 @@ def _as_open(episodes: list[tuple[int, list[int], EpisodeEnd | None]]) -> list[t
     return [(lane, rows) for lane, rows, _ in episodes]
 
 
+def test_an_interrupted_row_leaves_no_value_to_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which has the form of an earlier one, without an info that the interrupted row had."""
+    swap, raises = BatchRecorder._swap, list[bool]()
+
+    def interrupted(self: BatchRecorder, *states: Any) -> bool:
+        if raises:
+            raise KeyboardInterrupt
+        return swap(self, *states)
+
+    monkeypatch.setattr(BatchRecorder, "_swap", interrupted)
+    some = np.array([True, False, True])
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        batch.start({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
+        plain, _, _ = _plain_row(batch, 0)
+        (odd,) = set(batch.fields.leaves({"info": {"odd": 1}}, {})[0].keys)
+        full = RowKeys((*plain.observed, odd), plain.acted)
+        for row in range(6):
+            _, (observation, reward), leaves = _plain_row(batch, row)
+            values, masks = (observation, np.full(LANES, row), reward), (None, some, None)
+            if row < 2:
+                info = [BatchLeaf(odd, values[1], some)] if row else []
+                batch.append(BatchLeaves([*leaves.observed, *info], leaves.acted))
+                continue
+            if row == 3:
+                raises.append(True)
+                with pytest.raises(KeyboardInterrupt):
+                    batch.append_again(full, values, masks)
+                raises.clear()
+                assert batch.append_again(plain, (observation, reward))
+            else:
+                assert batch.append_again(full, values, masks)
+    for episode in rlds_kit.open(tmp_path).episodes:
+        flags = [False, True, True, False, True, True] if some[episode.metadata["lane"]] else [False] * 6
+        assert ["odd" in step.get("info", {}) for step in episode.steps] == flags
+
+
 def test_the_memory_of_a_buffer_is_free_when_all_of_its_rows_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
