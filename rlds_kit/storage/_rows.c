@@ -86,7 +86,7 @@ static PyObject *both_true(PyObject *self, PyObject *args) {
   }
   const npy_bool *flags = PyArray_DATA((PyArrayObject *)given[0]), *others = PyArray_DATA((PyArrayObject *)given[1]);
   int found = 0;
-  for (npy_intp i = 0, count = PyArray_DIM((PyArrayObject *)given[0], 0); i < count; ++i) found |= flags[i] & others[i];
+  for (npy_intp i = 0, count = PyArray_DIM((PyArrayObject *)given[0], 0); i < count; ++i) found |= flags[i] && others[i];
   return PyBool_FromLong(found);
 }
 

@@ -1,7 +1,6 @@
 """Records environments that step together, a row of all of them at once."""
 
 import functools
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -106,8 +105,8 @@ class BatchRecorder:
         with self._intake.lock:
             while True:
                 state, buffer = self._room(leaves)
-                nbytes = buffer.put(leaves, lanes, state.places)
-                if self._commit(state, buffer, rows, count, nbytes * count):
+                nbytes = buffer.put(leaves, lanes, state.places) * count
+                if self._commit(state, state.with_rows(rows, nbytes), buffer, count, nbytes):
                     return
 
     def append_again(
@@ -144,19 +143,15 @@ class BatchRecorder:
                     return False  # `append` makes room, for rows of this size
                 if begins is not None and both_true(state.is_open, begins[0]):
                     return False
-                if not buffer.is_clean:
-                    buffer.clean(state.places)
-                buffer.is_clean = False
+                _clean(buffer, state)
                 nbytes = buffer.put_again(keys, values, masks, state.places) * lanes
                 if nbytes < 0:
                     return False
-                now = time.monotonic() if state.oldest is None else None
-                if self._swap(state, state.with_row(self._every, nbytes, now, begins, ends)):
-                    buffer.is_clean = True
-                    intake.took_row(lanes, nbytes)
+                after = state.with_row(self._every, nbytes, begins, ends)
+                if self._commit(state, after, buffer, lanes, nbytes):
                     break
-        if ends is not None and self._intake.policy.each_episode:
-            self._intake.flush()
+        if ends is not None and intake.policy.each_episode:
+            intake.flush()
         return True
 
     def append_row(self, lane: int, observed: Leaves, acted: Leaves) -> None:
@@ -166,13 +161,12 @@ class BatchRecorder:
           UnsupportedTypeError: a value cannot be recorded; nothing of the row is.
           RecordingError: the recorder cannot write.
         """
-        rows = np.zeros(self._lanes, np.bool_)
-        rows[lane] = True
+        rows = self._mask((lane,))
         with self._intake.lock:
             while True:
                 state, buffer = self._room((observed, acted))
                 nbytes = buffer.put_row(lane, observed, acted, state.places)
-                if self._commit(state, buffer, rows, 1, nbytes):
+                if self._commit(state, state.with_rows(rows, nbytes), buffer, 1, nbytes):
                     return
 
     def end(
@@ -247,10 +241,9 @@ class BatchRecorder:
         _clean(buffer, state)
         return state, buffer
 
-    def _commit(self, state: BatchState, buffer: BatchBuffer, rows: np.ndarray, count: int, nbytes: int) -> bool:
+    def _commit(self, before: BatchState, after: BatchState, buffer: BatchBuffer, count: int, nbytes: int) -> bool:
         """Makes a row count; False if a signal handler, which runs in this thread, flushed or closed meanwhile."""
-        now = time.monotonic() if state.oldest is None else None
-        if not self._swap(state, state.with_rows(rows, nbytes, now)):
+        if not self._swap(before, after):
             return False
         buffer.is_clean = True
         self._intake.took_row(count, nbytes)
@@ -261,7 +254,7 @@ class BatchRecorder:
         message = end_of(ending, terminated=terminated, truncated=truncated)
         while True:
             state = self._state
-            if self._swap(state, state.with_ends(state.is_open & lanes, message, time.monotonic())):
+            if self._swap(state, state.with_ends(state.is_open & lanes, message)):
                 return
 
     def _swap(self, before: BatchState, after: BatchState) -> bool:

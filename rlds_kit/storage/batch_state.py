@@ -4,6 +4,7 @@ A signal handler may flush or close the recorder between any two lines of a call
 notices that it was replaced, and nothing is ever half done.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -78,25 +79,16 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
     oldest: float | None = None
     leaving: Jobs | None = None
 
-    def with_rows(self, rows: np.ndarray, nbytes: int, now: float | None) -> "BatchState":
-        """Returns a state with another row in some lanes.
+    def with_rows(self, rows: np.ndarray, nbytes: int) -> "BatchState":
+        """Returns a state with another row in some lanes, `[lanes]` bool, which has `nbytes` in all of them."""
+        return self._with(self.is_open, add_flags(self.places, rows), nbytes, self.boundary)
 
-        Args:
-          rows: `[lanes]` bool, which lanes.
-          nbytes: of the row in all of them.
-          now: its time, needed if `oldest` is None.
-        """
-        return self._with(self.is_open, add_flags(self.places, rows), nbytes, self.boundary, now)
-
-    def with_row(
-        self, every: np.ndarray, nbytes: int, now: float | None, begins: Begins | None, ends: Ends | None
-    ) -> "BatchState":
+    def with_row(self, every: np.ndarray, nbytes: int, begins: Begins | None, ends: Ends | None) -> "BatchState":
         """Returns a state with another row of all lanes, in which all have an open episode.
 
         Args:
           every: `[lanes]` bool, all True.
           nbytes: of the row in all lanes.
-          now: its time, needed if `oldest` is None.
           begins: the episodes that begin before the row.
           ends: those that end after it.
         """
@@ -107,13 +99,11 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
         if ends is not None:
             lanes, is_open, end = ends
             boundary = _boundary((boundary, lanes, places, None, end))
-        return self._with(is_open, places, nbytes, boundary, now)
+        return self._with(is_open, places, nbytes, boundary)
 
-    def _with(
-        self, is_open: np.ndarray, places: np.ndarray, nbytes: int, boundary: Boundary | None, now: float | None
-    ) -> "BatchState":
+    def _with(self, is_open: np.ndarray, places: np.ndarray, nbytes: int, boundary: Boundary | None) -> "BatchState":
         """A state with another row."""
-        oldest = now if self.oldest is None else self.oldest
+        oldest = time.monotonic() if self.oldest is None else self.oldest
         most, nbytes = self.most + 1, self.nbytes + nbytes
         return _state((is_open, places, self.episodes, self.buffer, most, nbytes, boundary, oldest, self.leaving))
 
@@ -122,10 +112,11 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
         boundary = Boundary(self.boundary, lanes, self.places, starts, None)
         return self._changed(self.is_open | lanes, boundary, self.oldest)
 
-    def with_ends(self, lanes: np.ndarray, end: pb.EpisodeEnd, now: float) -> "BatchState":
+    def with_ends(self, lanes: np.ndarray, end: pb.EpisodeEnd) -> "BatchState":
         """Returns a state in which the episodes of some lanes, `[lanes]` bool, which have one, have ended."""
         boundary = Boundary(self.boundary, lanes, self.places, None, end)
-        return self._changed(self.is_open ^ lanes, boundary, now if self.oldest is None else self.oldest)
+        oldest = time.monotonic() if self.oldest is None else self.oldest
+        return self._changed(self.is_open ^ lanes, boundary, oldest)
 
     def _changed(self, is_open: np.ndarray, boundary: Boundary, oldest: float | None) -> "BatchState":
         """A state with another boundary."""

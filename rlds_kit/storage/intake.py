@@ -89,11 +89,9 @@ class Intake:
 
     def took_row(self, rows: int, nbytes: int) -> None:
         """As `took`, and then `after_row`."""
-        thread, policy = self._thread, self.policy
-        thread.rows_given += rows
-        thread.buffered_bytes += nbytes
-        self._bytes_since_sync += nbytes
-        if thread.buffered_bytes >= self.memory_limit:
+        self.took(rows, nbytes)
+        policy = self.policy
+        if self._thread.buffered_bytes >= self.memory_limit:
             self._free_memory()
         if policy.each_step or (policy.each_bytes is not None and self._bytes_since_sync >= policy.each_bytes):
             self._flush()
