@@ -52,7 +52,7 @@ native = [
         sources,
         depends=[
             f"rlds_kit/storage/{name}.h"
-            for name in ("columns", "cpu", "filters", "put", "whole", "xxh3", "xxh3_stripes")
+            for name in ("columns", "cpu", "filters", "put", "rows", "whole", "xxh3", "xxh3_stripes")
         ],
         include_dirs=[] if pure else numpy_headers(),
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
@@ -61,7 +61,7 @@ native = [
     )
     for module, sources in (
         ("riegeli._native", ["rlds_kit/riegeli/_native.c"]),
-        ("storage._rows", [f"rlds_kit/storage/{name}.c" for name in ("_rows", "past_cache", "new_memory")]),
+        ("storage._rows", [f"rlds_kit/storage/{name}.c" for name in ("_rows", "row_log", "past_cache", "new_memory")]),
         ("storage._cached", [f"rlds_kit/storage/{name}.c" for name in ("_cached", *CACHED)]),
         (
             "storage._blocks",

@@ -37,17 +37,23 @@ class ActionCheck:
         self._fine: set[tuple[type, object]] = set()
         self._batch = stacked(spec)
         self._example: np.ndarray | None = None  # batches of which only the bounds must be checked
+        self._bounds: tuple[np.ndarray | None, np.ndarray | None] = None, None
 
     def are_fine(self, actions: object) -> bool:
         """Whether all actions of a batch match; False also if that is unknown."""
+        example, bounds = self._example, self._bounds
+        if example is not None and type(actions) is np.ndarray and is_alike(actions, example):
+            found = are_inside(actions, *bounds)
+            return are_inside_in_python(actions, *bounds) if found is None else found
         spec = self._batch
-        if type(actions) is np.ndarray and isinstance(spec, specs.Array):
-            if self._example is not None and is_alike(actions, self._example):
-                found = are_inside(actions, spec.lowest, spec.highest)
-                return are_inside_in_python(actions, spec.lowest, spec.highest) if found is None else found
-            if actions.dtype == spec.dtype and spec.dtype.kind in _PLAIN_KINDS and not specs.problems(spec, actions):
-                self._example = example_of(actions)
+        if type(actions) is np.ndarray and isinstance(spec, specs.Array) and actions.dtype == spec.dtype:
+            self._learn(spec, actions)
         return not (specs.problems(spec, actions) or specs.out_of_bounds(spec, actions))
+
+    def _learn(self, spec: specs.Array, actions: np.ndarray) -> None:
+        """Notes that of batches like this one only the bounds must be checked."""
+        if spec.dtype.kind in _PLAIN_KINDS and not specs.problems(spec, actions):
+            self._example, self._bounds = example_of(actions), (spec.lowest, spec.highest)
 
     def __call__(self, action: object) -> None:
         """Warns about the first action that does not match."""

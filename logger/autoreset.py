@@ -94,6 +94,7 @@ class Autoresets:
     array([ True, False])
 
     Attributes:
+      mode: of the autoresets.
       counters: resets and steps.
       due: `[environments]` bool, which the next step resets instead of stepping them; None: none. Replaced, never
         changed.
@@ -102,7 +103,7 @@ class Autoresets:
     def __init__(self, mode: AutoresetMode, num_envs: int) -> None:
         self.counters = ResetCounters(num_envs)
         self.due: np.ndarray | None = None
-        self._mode = mode
+        self.mode = mode
 
     def reset(self, chosen: Iterable[int], seeds: Sequence[object]) -> None:
         """Counts a reset of some environments; `seeds` are those of all, or None."""
@@ -124,7 +125,7 @@ class Autoresets:
         """Notes which episodes the step has ended, and returns that, `[environments]` bool; None: none."""
         # When an autoreset was due, the flags of this step belong to the reset: both False.
         found = over(terminated, truncated, self.due)
-        if self._mode is AutoresetMode.NEXT_STEP:
+        if self.mode is AutoresetMode.NEXT_STEP:
             self.due = found
         return found
 

@@ -14,6 +14,7 @@ from rlds_kit.logger.vector_result import start_provenance
 from rlds_kit.spec import value
 from rlds_kit.storage.array_form import any_true
 from rlds_kit.storage.episode_messages import new_id, start_message
+from rlds_kit.storage.row_log import RowLog
 
 
 class LaterStarts(NamedTuple):
@@ -49,6 +50,33 @@ class LaterStarts(NamedTuple):
         return start
 
 
+class LoggedStarts:
+    """The starts of episodes that begin with rows of a log.
+
+    Args:
+      log: of the rows.
+      chains: of the resets of each environment.
+      counts: of resets before the first row.
+      steps: that any of the environments had made before it.
+    """
+
+    def __init__(self, log: RowLog, chains: "Mapping[int, _Chain]", counts: ResetCounts, steps: int) -> None:
+        self._log, self._chains, self._counts, self._steps = log, chains, counts, steps
+        self._resets: np.ndarray | None = None
+        self._made = dict[int, LaterStarts]()
+
+    def at(self, row: int) -> LaterStarts:
+        """Of those that begin with a row; the same object at each call. The log is closed."""
+        # The last call is one of C: a signal handler may need the same ids.
+        return self._made.get(row) or self._made.setdefault(row, self._make(row))
+
+    def _make(self, row: int) -> LaterStarts:
+        if self._resets is None:
+            self._resets = np.cumsum(self._log.begins(), axis=0, dtype=np.int64)
+        counts = self._counts._replace(replaced=self._counts.replaced + self._resets[row])
+        return LaterStarts(int(self._log.times[row]), self._chains, counts, self._steps + row + 1, {})
+
+
 class AutoresetStarts:
     """Makes the starts of episodes that autoresets begin; encodes their common part once for each chain of resets.
 
@@ -79,6 +107,17 @@ class AutoresetStarts:
         if self._complete is not counts.seeded:
             self._encode(lanes, counts)
         return LaterStarts(time.time_ns(), self._chains, counts, self._resets.steps, {})
+
+    def are_ready(self) -> bool:
+        """Whether episodes of all environments can begin with rows of a log; then their chains have been encoded."""
+        counts = self._resets.counts
+        if self._complete is not counts.seeded:
+            self._encode(np.ones(len(self._encoded), np.bool_), counts)
+        return self._complete is counts.seeded
+
+    def of_log(self, log: RowLog) -> "LoggedStarts":
+        """The starts of episodes that begin with rows of a log, whose first row is the next step."""
+        return LoggedStarts(log, self._chains, self._resets.counts, self._resets.steps)
 
     def _encode(self, lanes: np.ndarray, counts: ResetCounts) -> None:
         """Encodes the chains of some environments that have had new seeds."""

@@ -28,8 +28,11 @@ Found = tuple[ColumnKey, np.ndarray, np.ndarray]
 """A column, the values `[lanes, ...]`, and `[lanes]` bool, which lanes have one."""
 
 
+_VALUE, _ALL_TRUE, _ALIKE = range(3)
 _EVERY, _SOME, _OTHERS = range(3)
 """Which lanes have a column: all, those for which the masks that are alike are true, or the others."""
+_NO_ARRAY: Final = 255
+"""As the number of an array; infos of a form have fewer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,12 +56,12 @@ class InfoRow(NamedTuple):
     """
 
     columns: InfoColumns
-    values: list[np.ndarray]
-    masks: list[np.ndarray | None]
+    values: tuple[np.ndarray, ...]
+    masks: tuple[np.ndarray | None, ...]
 
     def leaves(self) -> list[BatchLeaf]:
         """The columns with their values."""
-        masks = self.masks or [None] * len(self.values)
+        masks = self.masks or (None,) * len(self.values)
         return [BatchLeaf(*each) for each in zip(self.columns.keys, self.values, masks, strict=True)]
 
 
@@ -67,17 +70,15 @@ class _Form(NamedTuple):
 
     Attributes:
       form: of the arrays.
-      every: numbers of the arrays that are masks and true everywhere.
-      alike: numbers of those that are alike, and true for some lanes.
+      kinds: what each array is: _VALUE, or _ALL_TRUE or _ALIKE for a mask.
+      places: of each column, the number of its array, or _NO_ARRAY if it is of empty dicts; and which lanes have it.
       columns: of the infos.
-      places: of each column, the number of its array, or None if it is of empty dicts; and which lanes have it.
     """
 
     form: RowForm
-    every: list[int]
-    alike: list[int]
+    kinds: bytes
+    places: bytes
     columns: InfoColumns
-    places: list[tuple[int | None, int]]
 
 
 class BatchInfos:
@@ -122,7 +123,7 @@ class BatchInfos:
                 leaves.append(BatchLeaf(key, values, None if mask.all() else mask))
         if not infos:
             self._without = InfoRow(
-                InfoColumns(tuple(leaf.key for leaf in leaves)), [leaf.values for leaf in leaves], []
+                InfoColumns(tuple(leaf.key for leaf in leaves)), tuple(leaf.values for leaf in leaves), ()
             )
         elif not single.any():
             self._learn(infos, leaves)
@@ -133,29 +134,10 @@ class BatchInfos:
         if type(infos) is dict and not infos:
             return self._without
         for form in self._forms:
-            arrays = form.form.items(infos)
-            row = None if arrays is None else self._row_of(form, arrays)
-            if row is not None:
-                return row
+            found = form.form.masked(infos, form.kinds, form.places, self._empty)
+            if found is not None:
+                return InfoRow(form.columns, *found)
         return None
-
-    def _row_of(self, form: _Form, arrays: list[Any]) -> InfoRow | None:
-        """The infos of a form that have these arrays; None if their masks are not as in this form."""
-        for number in form.every:  # loops, as generators would take twice as long for two or three arrays
-            if arrays[number].tobytes() != self._every:
-                return None
-        values = [self._empty if at is None else arrays[at] for at, _ in form.places]
-        masks = list[np.ndarray | None]()
-        if form.alike:
-            mask, first = arrays[form.alike[0]], arrays[form.alike[0]].tobytes()
-            if first in (self._every, self._nothing):
-                return None
-            for number in form.alike:
-                if arrays[number].tobytes() != first:
-                    return None
-            kinds = None, mask, ~mask
-            masks = [kinds[of] for _, of in form.places]
-        return InfoRow(form.columns, values, masks)
 
     def _learn(self, infos: Mapping[str, Any], leaves: Sequence[BatchLeaf]) -> None:
         """Adds the form of infos with these columns to the known ones, if it has one."""
@@ -166,21 +148,24 @@ class BatchInfos:
             return
         alike = [number for number, each in masks.items() if each in some]
         form = form_of(infos, Leaves([], [item for item, _ in items]))
-        if form is None:
+        if form is None or len(items) >= _NO_ARRAY:
             return
         lanes_of = {self._every: _EVERY}
         if alike:
             mask = items[alike[0]][0]
             lanes_of |= {mask.tobytes(): _SOME, (~mask).tobytes(): _OTHERS}
-        places = list[tuple[int | None, int]]()
+        places = bytearray()
         left = (number for number, (item, is_mask) in enumerate(items) if not is_mask and item is not EMPTY_DICT)
         for _, values, mask in leaves:
             at = None if values is self._empty else next(left, None)
             if at is not None and items[at][0] is not values:
                 return
-            places.append((at, _EVERY if mask is None else lanes_of[mask.tobytes()]))
+            places += bytes((_NO_ARRAY if at is None else at, _EVERY if mask is None else lanes_of[mask.tobytes()]))
+        kinds = bytes(
+            _VALUE if number not in masks else _ALIKE if number in alike else _ALL_TRUE for number in range(len(items))
+        )
         columns = InfoColumns(tuple(leaf.key for leaf in leaves))
-        self._forms = [*self._forms[1 - _FORMS :], _Form(form, [*masks.keys() - {*alike}], alike, columns, places)]
+        self._forms = [*self._forms[1 - _FORMS :], _Form(form, kinds, bytes(places), columns)]
 
     def _walk(
         self, infos: Mapping[str, Any], path: Path, lanes: np.ndarray, single: np.ndarray, fields: DeclaredFields

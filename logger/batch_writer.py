@@ -81,8 +81,7 @@ class BatchWriter(RecordingWriter):
             self._recording.recorder,
             self._declared,
             num_envs,
-            mode=mode,
-            resets=self._autoresets.counters,
+            autoresets=self._autoresets,
             record_info=record_info,
             record_time=record_time,
         )
@@ -91,6 +90,7 @@ class BatchWriter(RecordingWriter):
     @property
     def running(self) -> np.ndarray:
         """Which environments are within an episode, `[num_envs]` bool; `step` records nothing of the others."""
+        self._log.settle()
         return self._log.running.copy()
 
     def start(
@@ -125,6 +125,7 @@ class BatchWriter(RecordingWriter):
             raise SpecError(f"seeds: expected {self.num_envs}, one for each environment, got {len(each)}")
         flags = None if mask is None else flags_of("mask", mask, self.num_envs)
         chosen = [*range(self.num_envs)] if flags is None else np.flatnonzero(flags).tolist()
+        self._log.settle()
         self._autoresets.reset(chosen, each)
         errors = self._log.start(chosen, observation, dict(info or {}), seeds=each, options=options)
         errors.raise_it()
@@ -160,6 +161,11 @@ class BatchWriter(RecordingWriter):
           RecordingError: no episode has begun, or recording is not possible any more.
         """
         self._recording.check()
+        if final_observation is None and self._log.step_again(
+            action, (observation, reward, terminated, truncated, {} if info is None else info)
+        ):
+            return
+        self._log.settle()
         if self._autoresets.due is None and not (self._log.running | self._log.awaiting_autoreset).any():
             raise RecordingError("no environment is within an episode; call start() before step()")
         for name, batch in {OBSERVATION: observation, ACTION: action, REWARD: reward}.items():
@@ -171,9 +177,7 @@ class BatchWriter(RecordingWriter):
             infos[FINAL_OBSERVATION] = as_array(final_observation)
         self._autoresets.step()
         resetting, over = self._autoresets.due, self._autoresets.ended(*ended)
-        errors = self._log.step(action, (observation, reward, *ended, infos), resetting, over)
-        if errors is not None:
-            errors.raise_it()
+        self._log.step(action, (observation, reward, *ended, infos), resetting, over).raise_it()
 
     def _check(self, batch: Any, place: str) -> None:
         """Raises SpecError if a batch does not have one value for each environment."""

@@ -94,6 +94,11 @@ class ResetCounters:
         seeded, replaced, others = self.counts
         self.counts = ResetCounts(seeded, add_flags(replaced, resetting), others)
 
+    def after(self, resetting: np.ndarray) -> tuple[ResetCounts, int]:
+        """The counts, and the steps, after a `step_or_reset` for each row of `[steps, environments]` bool."""
+        replaced = self.counts.replaced + np.count_nonzero(resetting, axis=0)
+        return self.counts._replace(replaced=replaced), self.steps + len(resetting)
+
     def chain(self, index: int) -> ResetChain | None:
         """The position of an episode of one environment that begins now; None if there was no seed yet."""
         position = self.counts.position(index, self.steps)

@@ -16,29 +16,30 @@ from rlds_kit import spec as specs
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, TIME_NS, EpisodeEnd
 from rlds_kit.logger import vector_info
+from rlds_kit.logger.autoreset import Autoresets
 from rlds_kit.logger.autoreset_starts import AutoresetStarts
 from rlds_kit.logger.batch_fields import BatchField, as_array
 from rlds_kit.logger.batch_infos import BatchInfos, InfoColumns, InfoRow
 from rlds_kit.logger.episode_log import break_off
 from rlds_kit.logger.first_error import FirstError
-from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.vector_result import Flags, VectorResult, start_provenance
 from rlds_kit.storage.array_columns import NotColumnsError
 from rlds_kit.storage.array_form import any_true, is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
-from rlds_kit.storage.batch_recorder import end_of
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
+from rlds_kit.storage.row_log import BEGIN, CLOSE, REFUSE, RowLog
 
 Acted = tuple[Any, Any, np.ndarray, np.ndarray | None]
 """Actions, rewards, and `[environments]` bool: which episodes have terminated, and which were reset instead."""
 
 
-_NO_INFOS: Final = InfoRow(InfoColumns(()), [], [])
+_NO_INFOS: Final = InfoRow(InfoColumns(()), (), ())
 _FORMS: Final = 8
 """Maximum number of known forms of rows."""
-_TERMINATED: Final = end_of(EpisodeEnd.TERMINATED, terminated=True, truncated=False)
-_TRUNCATED: Final = end_of(EpisodeEnd.TRUNCATED, terminated=False, truncated=True)
+_RESULTS: Final = 5
+"""Observations, rewards, terminations, truncations and infos."""
+_AFTER_END: Final = {AutoresetMode.NEXT_STEP: BEGIN, AutoresetMode.DISABLED: CLOSE, AutoresetMode.SAME_STEP: REFUSE}
 
 
 class VectorColumns:
@@ -48,13 +49,12 @@ class VectorColumns:
       recorder: of the episodes.
       declared: the spec of one environment.
       num_envs: number of environments.
-      mode: of autoresets.
-      resets: of the environments.
+      autoresets: of the environments.
       record_info: whether to record infos.
       record_time: whether to record `time_ns`.
 
     Attributes:
-      running: `[environments]` bool, which are within an episode. Replaced, never changed.
+      running: `[environments]` bool, which are within an episode; valid after `settle`. Replaced, never changed.
     """
 
     def __init__(
@@ -63,26 +63,26 @@ class VectorColumns:
         declared: specs.Dict,
         num_envs: int,
         *,
-        mode: AutoresetMode,
-        resets: ResetCounters,
+        autoresets: Autoresets,
         record_info: bool,
         record_time: bool,
     ) -> None:
         self.running = np.zeros(num_envs, np.bool_)
         self._broken_off = np.zeros(num_envs, np.bool_)  # whose last episode was broken off
         self._none = np.zeros(num_envs, np.bool_)
-        self._every = np.ones(num_envs, np.bool_).tobytes()
-        self._forms = dict[InfoColumns, RowKeys]()  # of rows that `_step_again` adds, by those of their infos
+        self._forms = dict[InfoColumns, RowKeys]()  # of rows that `step_again` adds, by those of their infos
+        self._log: RowLog | None = None  # of these rows
         self._rows = recorder.start_batch(num_envs)
-        self._declared, self._num_envs, self._mode, self._resets = declared, num_envs, mode, resets
-        self._autoreset = AutoresetStarts(resets, num_envs)
+        self._declared, self._num_envs = declared, num_envs
+        self._autoresets, self._mode, self._resets = autoresets, autoresets.mode, autoresets.counters
+        self._autoreset = AutoresetStarts(self._resets, num_envs)
         fields = {name: BatchField(name, declared.fields.get(name), num_envs) for name in (OBSERVATION, ACTION, REWARD)}
         self._observation, self._action, self._reward = fields.values()
         infos = (BatchInfos(num_envs, self._none) if record_info else None for _ in range(2))
         self._infos, self._final_infos = infos
         self._started_ns = np.zeros(num_envs, np.int64) if record_time else None
         acted = self._rows.fields.leaves({}, {DISCOUNT: 1.0})[1]
-        self._discount, self._ones = acted.keys[0], np.ones(num_envs)
+        self._discount = acted.keys[0]
         observed = self._rows.fields.leaves({TIME_NS: 0}, {})[0]
         self._time = observed.keys[0]
 
@@ -93,6 +93,7 @@ class VectorColumns:
 
     def interrupt(self) -> None:
         """Ends open episodes as INTERRUPTED."""
+        self.settle()
         lanes, self.running = self.running, np.zeros(self._num_envs, np.bool_)
         self._broken_off |= lanes
         self._rows.end_where(lanes, EpisodeEnd.INTERRUPTED)
@@ -124,14 +125,11 @@ class VectorColumns:
 
     def step(
         self, actions: Any, result: VectorResult, resetting: np.ndarray | None, over: np.ndarray | None
-    ) -> FirstError | None:
-        """Records the results of a step, which resets environments where `resetting` is true.
+    ) -> FirstError:
+        """Records the results of a step, which resets environments where `resetting` is true. Called after `settle`.
 
-        Episodes end where `over` is true, both `[environments]` bool; None: False everywhere. Returns the errors; None:
-        there are none.
+        Episodes end where `over` is true, both `[environments]` bool; None: False everywhere. Returns the errors.
         """
-        if self._step_again(actions, result, resetting, over):
-            return None
         observations, rewards, terminated, truncated, infos = result
         errors = FirstError()
         if resetting is not None:
@@ -140,59 +138,48 @@ class VectorColumns:
         is_same_step = self._mode is AutoresetMode.SAME_STEP
         if over is not None and is_same_step:
             self._step_and_begin(as_array(observations), as_array(infos), acted, truncated, over, errors)
-            return errors
-        own = vector_info.of_steps(as_array(infos)) if is_same_step else infos
-        self._append(self.running.nonzero()[0], as_array(observations), own, acted, errors)
-        if over is not None:
-            self._end(over & self.running, truncated, terminated)
+        else:
+            own = vector_info.of_steps(as_array(infos)) if is_same_step else infos
+            self._append(self.running.nonzero()[0], as_array(observations), own, acted, errors)
+            if over is not None:
+                self._end(over & self.running, truncated, terminated)
+        self._open_log()
         return errors
 
-    def _step_again(
-        self, actions: Any, result: VectorResult, resetting: np.ndarray | None, over: np.ndarray | None
-    ) -> bool:
-        """Records a step whose row has the form of an earlier one, if all lanes run; returns whether it was recorded.
+    def step_again(self, actions: Any, result: Any) -> bool:  # whatever the environment returned
+        """Records the results of a step that is like earlier ones, with its autoresets; returns whether it did.
 
-        Most steps are such. It makes a few calls, because PyTorch takes a processor's caches: then each costs the time
-        of a copy.
+        Most steps are such. If it did not, nothing has changed. If it did, the step is counted in `settle`.
         """
+        log = self._log
+        if log is None or type(result) is not tuple or len(result) != _RESULTS:
+            return False
         observations, rewards, terminated, truncated, infos = result
         row = _NO_INFOS if self._infos is None else self._infos.again(infos)
         keys = None if row is None else self._forms.get(row.columns)
-        running = before = self.running
-        if resetting is not None:
-            running = running | resetting
-        if row is None or keys is None or running.tobytes() != self._every:
+        if row is None or keys is None:
             return False
-        begins = ends = None
-        if resetting is not None:
-            begins = resetting, self._autoreset.starts(resetting)
-            if self._autoreset.failed:
-                return False
-        discounts = self._ones
-        if over is not None:
-            if self._mode is AutoresetMode.SAME_STEP:
-                return False
-            end = _end_of_all(terminated, truncated)
-            if end is None:
-                discounts = _discounts(terminated)
-            else:
-                running = ~over
-                ends = over, running, end
-                discounts = discounts if end is _TRUNCATED else running.astype(np.float64)
-                # Before they end, in case that a signal handler raises.
-                self.running = running if begins is None else before & running
-        values = (observations, *row.values, actions, rewards, discounts)
-        masks = (None, *row.masks, None, None, None) if row.masks else None
-        if not self._rows.append_again(keys, values, masks, begins, ends):
-            self.running = before
-            del self._forms[row.columns]
-            return False
-        self.running = running
-        if begins is not None and any_true(self._broken_off):
-            self._broken_off[resetting] = False
-        if over is not None and end is None:
-            self._end(over, truncated, terminated)
-        return True
+        values = (observations, *row.values, actions, rewards)
+        masks = (None, *row.masks, None, None) if row.masks else None
+        return self._rows.append_logged(log, keys, values, masks, (terminated, truncated))
+
+    def settle(self) -> None:
+        """Takes over what steps have changed that `step_again` recorded: resets, and who is within an episode."""
+        log, resets = self._log, self._autoresets
+        if log is None:
+            return
+        log.close()
+        counters, due = resets.counters, log.due
+        counts, steps = counters.after(log.begins())
+        next_due = due if self._mode is AutoresetMode.NEXT_STEP and any_true(due) else None
+        # One statement without calls: a signal handler that raises comes before or after it.
+        self._log, self.running, resets.due, counters.counts, counters.steps = None, ~due, next_due, counts, steps
+
+    def _open_log(self) -> None:
+        """Prepares `step_again`, if all environments are within an episode, or begin one with the next step."""
+        due = self._none if self._autoresets.due is None else self._autoresets.due
+        if self._forms and not any_true(self._broken_off) and self._autoreset.are_ready():
+            self._log = self._rows.open_log(due, _AFTER_END[self._mode], self._autoreset.of_log)
 
     def _step_and_begin(
         self,
@@ -255,11 +242,15 @@ class VectorColumns:
         fields = [each.known for each in (self._observation, self._action, self._reward)]
         keys = [each[0] for each in fields if each is not None]
         row = _NO_INFOS if self._infos is None else self._infos.again(infos)
-        if row is None or len(keys) < len(fields) or row.columns in self._forms:
+        if row is None or len(keys) < len(fields):
+            return
+        observed, acted = (keys[0], *row.columns.keys), (*keys[1:], self._discount)
+        known = self._forms.get(row.columns)
+        if known is not None and (known.observed, known.acted) == (observed, acted):
             return
         if len(self._forms) > _FORMS:
             self._forms.clear()
-        self._forms[row.columns] = RowKeys((keys[0], *row.columns.keys), (*keys[1:], self._discount))
+        self._forms[row.columns] = RowKeys(observed, acted)
 
     def _append(
         self,
@@ -428,13 +419,6 @@ class VectorColumns:
         first = lanes[self._started_ns[lanes] == 0]
         self._started_ns[first] = now
         return now - self._started_ns
-
-
-def _end_of_all(terminated: np.ndarray, truncated: np.ndarray) -> pb.EpisodeEnd | None:
-    """How all episodes end that a step ends; None if they end in different ways."""
-    if not any_true(truncated):
-        return _TERMINATED
-    return None if any_true(terminated) else _TRUNCATED
 
 
 def _discounts(terminated: np.ndarray) -> np.ndarray:

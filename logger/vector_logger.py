@@ -108,8 +108,7 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         )
         self._autoresets = Autoresets(mode, envs.num_envs)
         shared: dict[str, Any] = {
-            "mode": mode,
-            "resets": self._autoresets.counters,
+            "autoresets": self._autoresets,
             "record_info": record_info,
             "record_time": record_time,
         }
@@ -120,7 +119,7 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         )
         self._recording.before_close(self._log.interrupt)
         self._seeds = SeedSource() if draw_seeds else None
-        self._is_expecting = False
+        self._is_expecting, self._steps = False, 0  # steps of the environment, also those that raised an error
         self._counts_seeds_by_rank = type(envs.unwrapped).__module__.startswith("ale_py")
         super().__init__(envs)  # last: after this, some versions of Gymnasium close a collected wrapper
 
@@ -151,6 +150,7 @@ class VectorLogger(Recorded, Closing, _Wrapper):
             self._break_off()
         self._is_expecting = True
         seeds = self._seed_of_each(passed, chosen)
+        self._log.settle()
         self._autoresets.reset(chosen, seeds)
         observations, infos = self.env.reset(seed=passed, options=options)
         if passed is seed and seed is not None and self._seeds is not None:
@@ -181,17 +181,23 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         if self._is_expecting:
             self._break_off()
         self._is_expecting = True
-        self._autoresets.step()
+        self._steps += 1
         result = self.env.step(actions)
-        observations, rewards, *flags, infos = result
-        lanes = self._lanes  # an attribute: `num_envs` is a chain of calls
-        ended = flags_of("terminated", flags[0], lanes), flags_of("truncated", flags[1], lanes)
-        resetting, over = self._autoresets.due, self._autoresets.ended(*ended)
-        errors = self._log.step(taken, (observations, rewards, *ended, infos), resetting, over)
+        if not self._log.step_again(taken, result):
+            self._record(taken, result)
         self._is_expecting = False
-        if errors is not None:
-            errors.raise_it()
         return result
+
+    def _record(self, actions: Any, result: tuple[Any, Any, Any, Any, dict[str, Any]]) -> None:  # as `step`
+        """Records the results of a step."""
+        observations, rewards, *flags, infos = result
+        self._log.settle()
+        self._autoresets.step()
+        ended = flags_of("terminated", flags[0], self._lanes), flags_of("truncated", flags[1], self._lanes)
+        resetting, over = self._autoresets.due, self._autoresets.ended(*ended)
+        errors = self._log.step(actions, (observations, rewards, *ended, infos), resetting, over)
+        self._is_expecting = False
+        errors.raise_it()
 
     def close(self, **kwargs: Any) -> None:  # passed through
         """Ends open episodes as INTERRUPTED, writes everything, and closes the environment.
@@ -204,10 +210,13 @@ class VectorLogger(Recorded, Closing, _Wrapper):
     def _break_off(self) -> None:
         """Ends open episodes as INTERRUPTED, because the environment raised an error: one call steps all of them."""
         self._log.interrupt()
+        if self._autoresets.counters.steps < self._steps:
+            self._autoresets.step()
         self._autoresets.forget()
 
     def _executed(self, actions: Any) -> list[Any]:  # of any type
         """The actions that sub-environments execute at the next step; none if there is not one for each of them."""
+        self._log.settle()
         running, due = self._log.running, self._autoresets.due
         playing = np.flatnonzero(running if due is None else running & ~due).tolist()
         try:

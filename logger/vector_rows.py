@@ -13,11 +13,11 @@ from gymnasium.vector import AutoresetMode
 from rlds_kit import spec as specs
 from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD
 from rlds_kit.logger import vector_info
+from rlds_kit.logger.autoreset import Autoresets
 from rlds_kit.logger.batch_fields import BatchField, as_array
 from rlds_kit.logger.episode_log import Callbacks, EpisodeLog
 from rlds_kit.logger.first_error import FirstError
 from rlds_kit.logger.gymnasium_logger import ending_of
-from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.vector_result import Flags, VectorResult, start_provenance
 from rlds_kit.storage.recorder import Recorder
@@ -31,8 +31,7 @@ class VectorRows:
       declared: the spec of a sub-environment.
       callbacks: for each sub-environment.
       envs: the last argument of the callbacks.
-      mode: of autoresets.
-      resets: of the sub-environments.
+      autoresets: of the sub-environments.
       record_info: whether to record infos.
       record_time: whether to record `time_ns`.
     """
@@ -44,12 +43,12 @@ class VectorRows:
         callbacks: Sequence[Callbacks],
         envs: object,
         *,
-        mode: AutoresetMode,
-        resets: ResetCounters,
+        autoresets: Autoresets,
         record_info: bool,
         record_time: bool,
     ) -> None:
-        self._declared, self._mode, self._resets, self._record_info = declared, mode, resets, record_info
+        self._declared, self._record_info = declared, record_info
+        self._mode, self._resets = autoresets.mode, autoresets.counters
         self._logs: Final = [EpisodeLog(recorder, each, envs, record_time=record_time) for each in callbacks]
         self._need_time_steps = any(each.need_time_steps for each in callbacks)
         names, lanes = (OBSERVATION, ACTION, REWARD), len(callbacks)
@@ -82,6 +81,13 @@ class VectorRows:
             with errors:
                 self._start(index, observations, infos, seed=seeds[index], options=options)
         return errors
+
+    def step_again(self, _actions: Any, _result: Any) -> bool:  # of any type
+        """As in `VectorColumns`: nothing is recorded without callbacks."""
+        return False
+
+    def settle(self) -> None:
+        """As in `VectorColumns`; does nothing."""
 
     def step(
         self, actions: Any, result: VectorResult, resetting: np.ndarray | None, over: np.ndarray | None

@@ -5,20 +5,8 @@
  * between two steps of a slow environment that code leaves the processor's cache: then the access takes longer than to
  * copy a frame. */
 
-#include "filters.h"
-
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
-#include <numpy/arrayobject.h>
-
-/* Whether an array, from its dimension `first` on, has the dtype and the shape of another. */
-static int has_form_of(PyArrayObject *array, int first, PyArrayObject *other) {
-  int rank = PyArray_NDIM(other);
-  if (PyArray_NDIM(array) != rank + first) return 0;
-  for (int i = 0; i < rank; ++i)
-    if (PyArray_DIM(array, i + first) != PyArray_DIM(other, i)) return 0;
-  return PyArray_DESCR(array) == PyArray_DESCR(other) || PyArray_EquivTypes(PyArray_DESCR(array), PyArray_DESCR(other));
-}
+#define RLDS_KIT_IMPORTS_ARRAY
+#include "rows.h"
 
 static int check_arrays(PyObject *first, PyObject *second) {
   if (PyArray_Check(first) && PyArray_Check(second)) return 1;
@@ -46,14 +34,6 @@ static PyObject *any_true(PyObject *self, PyObject *flags) {
   Py_ssize_t count = PyArray_NBYTES(array);
   /* All are false if the first one is, and each is equal to the next. */
   return PyBool_FromLong(count && (*bytes || memcmp(bytes, bytes + 1, (size_t)count - 1)));
-}
-
-/* Whether an array has one value for each of so many lanes, as the processor has them, in one piece. */
-static int is_of_lanes(PyObject *object, int type, npy_intp lanes) {
-  if (!PyArray_Check(object)) return 0;
-  PyArrayObject *array = (PyArrayObject *)object;
-  return PyArray_NDIM(array) == 1 && (lanes < 0 || PyArray_DIM(array, 0) == lanes) && PyArray_TYPE(array) == type &&
-         PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISNOTSWAPPED(array) && PyArray_ISALIGNED(array);
 }
 
 /* add_flags(counts, flags): see array_form.add_flags_in_python. */
@@ -142,14 +122,9 @@ static PyObject *put_row(PyObject *self, PyObject *args) {
 }
 
 /* `[n]` int64 in one piece. */
-static int is_index(PyObject *array) {
-  return PyArray_Check(array) && PyArray_NDIM((PyArrayObject *)array) == 1 && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array) &&
-         PyArray_TYPE((PyArrayObject *)array) == NPY_INT64 && PyArray_ISNOTSWAPPED((PyArrayObject *)array);
-}
+static int is_index(PyObject *array) { return is_of_lanes(array, NPY_INT64, -1); }
 
-/* Copies the values of some lanes, each into the row of its own; returns whether they are made like the rows. Releases the
- * GIL only for new memory, as put_row does. */
-static int copy_lanes(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject *values) {
+int fit_lanes(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject *values) {
   if (PyArray_NDIM(rows) < 2 || !has_form_of(rows, 1, values)) return 0;
   Py_ssize_t lanes = PyArray_DIM(rows, 1), capacity = PyArray_DIM(rows, 0), count = lanes;
   if (!is_index(at) || PyArray_DIM((PyArrayObject *)at, 0) != lanes) return 0;
@@ -162,28 +137,47 @@ static int copy_lanes(PyArrayObject *rows, PyObject *at, PyObject *which, PyArra
     chosen = PyArray_DATA((PyArrayObject *)which);
     count = PyArray_DIM((PyArrayObject *)which, 0);
   }
-  int together = !chosen;  /* all in one row: one copy */
+  int together = !chosen; /* all in one row: one copy */
   for (Py_ssize_t i = 0; i < count; ++i) {
     npy_int64 lane = chosen ? chosen[i] : i;
     if (lane < 0 || lane >= lanes || places[lane] < 0 || places[lane] >= capacity) return 0;
     together = together && places[lane] == places[0];
   }
+  return together ? TOGETHER : APART;
+}
+
+int make_room(PyArrayObject *rows, PyObject *at, PyArrayObject *values) {
   Py_ssize_t row = PyArray_NBYTES(values);
-  size_t size = (size_t)(row / lanes);
+  uint8_t *first = PyArray_DATA(rows);
+  const npy_int64 *places = PyArray_DATA((PyArrayObject *)at);
+  return clear_new_memory(first, first + places[0] * row, row, first + PyArray_DIM(rows, 0) * row);
+}
+
+void put_fitting(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject *values, int how) {
+  const npy_int64 *places = PyArray_DATA((PyArrayObject *)at);
+  size_t row = (size_t)PyArray_NBYTES(values);
   char *to = PyArray_BYTES(rows);
-  if (together) {
-    uint8_t *first = PyArray_DATA(rows), *at_row = first + places[0] * row;
-    clear_new_memory(first, at_row, row, first + capacity * row);
-    if (!has_form_of(rows, 1, values) || !PyArray_IS_C_CONTIGUOUS(values)) return 0; /* resized meanwhile */
-    memmove(at_row, PyArray_DATA(values), (size_t)row);
-    return 1;
-  }
   const char *from = PyArray_BYTES(values);
+  if (how == TOGETHER) {
+    memmove(to + (size_t)places[0] * row, from, row);
+    return;
+  }
+  const npy_int64 *chosen = which == Py_None ? NULL : PyArray_DATA((PyArrayObject *)which);
+  size_t lanes = (size_t)PyArray_DIM(rows, 1), size = row / lanes;
+  Py_ssize_t count = chosen ? PyArray_DIM((PyArrayObject *)which, 0) : (Py_ssize_t)lanes;
   for (Py_ssize_t i = 0; i < count; ++i) {
     size_t lane = (size_t)(chosen ? chosen[i] : i);
-    memmove(to + ((size_t)places[lane] * (size_t)lanes + lane) * size, from + lane * size, size);
+    memmove(to + ((size_t)places[lane] * lanes + lane) * size, from + lane * size, size);
   }
-  return 1;
+}
+
+/* Copies the values of some lanes, each into the row of its own; returns whether they are made like the rows. Releases the
+ * GIL only for new memory, as put_row does. */
+static int copy_lanes(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject *values) {
+  int how = fit_lanes(rows, at, which, values);
+  if (how == TOGETHER && make_room(rows, at, values)) how = fit_lanes(rows, at, which, values); /* resized meanwhile? */
+  if (how) put_fitting(rows, at, which, values, how);
+  return how != 0;
 }
 
 static PyObject *put_lanes(PyObject *self, PyObject *args) {
@@ -245,29 +239,6 @@ static Py_ssize_t count_always(PyObject *columns) {
     Py_DECREF(present);
   }
   return count;
-}
-
-/* put_columns(columns, values, masks, places, every): see batch_columns.put_columns_in_python. */
-static PyObject *put_columns(PyObject *self, PyObject *args) {
-  (void)self;
-  PyObject *columns, *given, *masks, *at, *every;
-  if (!PyArg_UnpackTuple(args, "put_columns", 5, 5, &columns, &given, &masks, &at, &every)) return NULL;
-  if (!PyTuple_Check(columns) || !PyTuple_Check(given) || PyTuple_Size(columns) != PyTuple_Size(given) ||
-      (masks != Py_None && (!PyTuple_Check(masks) || PyTuple_Size(masks) != PyTuple_Size(given)))) {
-    PyErr_SetString(PyExc_TypeError, "expected a tuple of columns, one with an array for each, and one with masks");
-    return NULL;
-  }
-  Py_ssize_t bytes = 0, always = 0;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(columns); ++i) {
-    PyObject *values = PyTuple_GetItem(given, i); /* a subclass could have more than its array, such as a mask */
-    Py_ssize_t found = !PyArray_CheckExact(values) ? -1 :
-        put_column(PyTuple_GetItem(columns, i), values, at, Py_None,
-                   masks == Py_None ? Py_None : PyTuple_GetItem(masks, i), every, &always);
-    if (found < -1) return NULL;
-    if (found < 0) return PyLong_FromLong(-1);
-    bytes += found;
-  }
-  return PyLong_FromSsize_t(bytes);
 }
 
 /* put_leaves(columns, leaves, lanes, places, every): see batch_columns.put_leaves_in_python. */
@@ -447,6 +418,87 @@ static PyObject *values(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+enum { VALUE, ALL_TRUE, ALIKE }; /* what an array is: a value, or a mask that must be true everywhere, or like the others */
+enum { EVERY, SOME, OTHERS };    /* which lanes have a column: all, those with a true mask of these that are alike, or others */
+
+/* The mask that those which must be alike are, of the arrays of a row; NULL if there is none. Sets `is_right` if the masks
+ * are as they must be: those that are alike are true for some lanes, but not for all. */
+static PyArrayObject *mask_of_some(PyObject *items, const char *kinds, int *is_right) {
+  PyArrayObject *first = NULL;
+  *is_right = 0;
+  for (Py_ssize_t i = 0; i < PyList_Size(items); ++i) {
+    if (kinds[i] == VALUE) continue;
+    PyObject *item = PyList_GetItem(items, i);
+    if (!is_of_lanes(item, NPY_BOOL, -1)) return NULL;
+    PyArrayObject *mask = (PyArrayObject *)item;
+    const char *flags = PyArray_BYTES(mask);
+    size_t lanes = (size_t)PyArray_DIM(mask, 0), same = 1;
+    while (same < lanes && !flags[same] == !flags[0]) ++same;
+    if (kinds[i] == ALL_TRUE ? lanes && (same < lanes || !flags[0]) : same >= lanes) return NULL;
+    if (kinds[i] == ALL_TRUE) continue;
+    if (first && (lanes != (size_t)PyArray_DIM(first, 0) || memcmp(flags, PyArray_BYTES(first), lanes))) return NULL;
+    first = first ? first : mask;
+  }
+  *is_right = 1;
+  return first;
+}
+
+static PyObject *inverted(PyArrayObject *mask) {
+  npy_intp lanes = PyArray_DIM(mask, 0);
+  PyObject *found = PyArray_SimpleNew(1, &lanes, NPY_BOOL);
+  if (!found) return NULL;
+  const npy_bool *from = PyArray_DATA(mask);
+  npy_bool *to = PyArray_DATA((PyArrayObject *)found);
+  for (npy_intp i = 0; i < lanes; ++i) to[i] = !from[i];
+  return found;
+}
+
+/* The values and the masks of columns; `of` are the two of each masks, for SOME and OTHERS. */
+static PyObject *columns_of(PyObject *items, const char *columns, Py_ssize_t count, PyObject *empty, PyObject **of) {
+  PyObject *values = PyTuple_New(count), *masks = PyTuple_New(of[0] ? count : 0);
+  for (Py_ssize_t i = 0; values && masks && i < count; ++i) {
+    Py_ssize_t at = (unsigned char)columns[2 * i];
+    int which = columns[2 * i + 1];
+    PyObject *value = at < PyList_Size(items) ? PyList_GetItem(items, at) : empty;
+    PyObject *mask = which == EVERY ? Py_None : of[which == OTHERS];
+    Py_INCREF(value);
+    PyTuple_SetItem(values, i, value);
+    if (!of[0]) continue;
+    Py_INCREF(mask);
+    PyTuple_SetItem(masks, i, mask);
+  }
+  PyObject *found = values && masks ? PyTuple_Pack(2, values, masks) : NULL;
+  Py_XDECREF(values);
+  Py_XDECREF(masks);
+  return found;
+}
+
+/* masked(form, infos, kinds, columns, empty): the values and the masks of the columns of infos that have a form, or None if
+ * they have another one. For each array, `kinds` has what it is; for each column, `columns` has the number of its array, 255
+ * for `empty`, and which lanes have it. */
+static PyObject *masked(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *form, *infos, *empty;
+  const char *kinds, *columns;
+  Py_ssize_t arrays, count;
+  if (!PyArg_ParseTuple(args, "OOy#y#O", &form, &infos, &kinds, &arrays, &columns, &count, &empty)) return NULL;
+  PyObject *items = PyList_New(0), *found = NULL, *of[2] = {NULL, NULL};
+  if (!items) return NULL;
+  int taken = take(form, infos, items), is_right = 0;
+  if (taken == 1 && PyList_Size(items) != arrays) taken = 0;
+  PyArrayObject *some = taken == 1 ? mask_of_some(items, kinds, &is_right) : NULL;
+  for (Py_ssize_t i = 1; is_right && i < count; i += 2) is_right = columns[i] == EVERY || some;
+  if (some && is_right) {
+    of[0] = (PyObject *)some, of[1] = inverted(some);
+    taken = of[1] ? taken : -1;
+  }
+  if (taken == 1 && is_right) found = columns_of(items, columns, count / 2, empty, of);
+  else if (taken >= 0) found = Py_NewRef(Py_None);
+  Py_XDECREF(of[1]);
+  Py_DECREF(items);
+  return found;
+}
+
 static int prepare(PyObject *module) {
   (void)module;
   import_array1(-1);
@@ -460,11 +512,12 @@ static PyMethodDef methods[] = {
     {"any_true", any_true, METH_O, "Return whether one of an array of flags is true."},
     {"are_inside", are_inside, METH_VARARGS, "Return whether all values are within bounds; None if that is left to NumPy."},
     {"both_true", both_true, METH_VARARGS, "Return whether two arrays of flags have one that is true in both."},
+    {"log_row", log_row, METH_VARARGS, "Copy a row of all lanes and note it in a log; return its bytes, or -1."},
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"over", over, METH_VARARGS, "Return which episodes a step has ended; None if it has ended none."},
+    {"masked", masked, METH_VARARGS, "Return the values and masks of columns of infos; None if they have another form."},
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},
     {"put_lanes", put_lanes, METH_VARARGS, "Copy values of lanes into rows; return False if they are not made like these."},
-    {"put_columns", put_columns, METH_VARARGS, "Copy a row into columns; return its bytes of a lane, or -1."},
     {"put_leaves", put_leaves, METH_VARARGS, "Copy a row; return its bytes of a lane, or -1 if NumPy must copy it."},
     {"turn", turn, METH_VARARGS, "Copy rows of lanes so that those of each lane are in one piece."},
     {"values", values, METH_VARARGS, "Return all values of a row, given its form; None if it is made otherwise."},

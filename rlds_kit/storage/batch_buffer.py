@@ -5,13 +5,12 @@ separates them when it makes blocks.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from rlds_kit.storage.array_form import put_lanes
 from rlds_kit.storage.array_pool import ArrayPool
-from rlds_kit.storage.batch_columns import BatchColumn, Masks, Places, put_columns, put_leaves
+from rlds_kit.storage.batch_columns import BatchColumn, Places, put_leaves
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys, row_bytes
 from rlds_kit.storage.buffer import stored
 from rlds_kit.storage.column import Column
@@ -39,7 +38,6 @@ class BatchBuffer:
         self.capacity, self.is_clean = capacity, True
         self._observed, self._acted = (_Side(lanes, capacity, pool) for _ in range(2))
         self._pool, self._turned = pool, turned
-        self._known = dict[RowKeys, tuple[BatchColumn, ...]]()  # the columns that rows can be copied into
 
     def put(self, leaves: BatchLeaves, lanes: np.ndarray | None, places: Places) -> int:
         """Copies a row of some lanes, of all if `lanes` is None; returns its bytes of one lane."""
@@ -47,31 +45,20 @@ class BatchBuffer:
         for side, given in ((self._observed, leaves.observed), (self._acted, leaves.acted)):
             copied = put_leaves(side.values, given, lanes, places, side.every)
             if copied < 0:
-                self._known = {}
                 copied = side.put(given, lanes, places)
             nbytes += copied
         return nbytes
 
-    def put_again(self, keys: RowKeys, values: tuple[Any, ...], masks: Masks, places: Places) -> int:
-        """Copies a row of all lanes in a fraction of the time of `put`.
-
-        Args:
-          keys: of the columns; the same object as for earlier rows.
-          values: of any type, in the order of `keys`: first the observation side.
-          masks: of the values.
-          places: of the rows.
+    def columns_of(self, keys: RowKeys) -> tuple[np.ndarray | None, ...] | None:
+        """Where values of rows with these columns go: of each column its array, and its flags of presence or None.
 
         Returns:
-          Its bytes of one lane; -1: `put` must copy it, since it needs another column or another form of one. Then some
-          may have been copied.
+          None: a column is missing, or another one needs flags.
         """
-        columns = self._known.get(keys)
-        if columns is None:
-            observed, acted = self._observed.columns_of(keys.observed), self._acted.columns_of(keys.acted)
-            if observed is None or acted is None:
-                return -1
-            columns = self._known[keys] = (*observed, *acted)
-        return put_columns(columns, values, masks, places, self._observed.every)
+        observed, acted = self._observed.columns_of(keys.observed), self._acted.columns_of(keys.acted)
+        if observed is None or acted is None:
+            return None
+        return tuple(each for column in (*observed, *acted) for each in (column.array, column.present))
 
     def put_row(self, lane: int, observed: Leaves, acted: Leaves, places: Places) -> int:
         """Copies a row of one lane; returns its bytes.

@@ -1,7 +1,7 @@
 """The columns of a buffer of many lanes, and how a row of all of them is copied there: in C for all columns at once."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -80,18 +80,6 @@ def put_leaves_in_python(
     return nbytes if has_all or always == sum(column.present is None for column in columns.values()) else -1
 
 
-def put_columns_in_python(
-    columns: tuple[BatchColumn, ...], values: tuple[Any, ...], masks: Masks, places: Places, every: np.ndarray
-) -> int:
-    """Copies a row of all lanes into its columns; other arguments and the result as for `put_leaves_in_python`."""
-    nbytes = 0
-    for column, item, mask in zip(columns, values, masks or [None] * len(values), strict=True):
-        if type(item) is not np.ndarray or not _is_put(column, item, None, mask, places, every):
-            return -1
-        nbytes += item.nbytes // len(item)
-    return nbytes
-
-
 def _is_put(
     column: BatchColumn,
     values: np.ndarray,
@@ -108,9 +96,6 @@ def _is_put(
     return put_lanes(column.present, places, lanes, every if mask is None else mask)
 
 
-put_columns: Final[Callable[[tuple[BatchColumn, ...], tuple[Any, ...], Masks, Places, np.ndarray], int]] = getattr(
-    native, "put_columns", put_columns_in_python
-)
 put_leaves: Final[
     Callable[[dict[ColumnKey, BatchColumn], Sequence[BatchLeaf], np.ndarray | None, Places, np.ndarray], int]
 ] = getattr(native, "put_leaves", put_leaves_in_python)

@@ -10,7 +10,7 @@ from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.jobs import Block, End, Job, Start, Whole
-from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlocks, LaneColumn, LaneRows
+from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlocks, LaneColumn
 
 
 class Starts(Protocol):
@@ -80,9 +80,9 @@ class EpisodeParts:
           stop: one past its last place.
           end: what its last record has in common with those of others that end likewise; None: it goes on.
         """
-        rows = LaneRows(lane, episode.begin, stop, episode.rows)
-        self.blocks.add(episode.episode_id, rows, is_whole=end is not None and not episode.rows)
-        self._starts.append(episode.starts)
+        episode_id, starts, rows, begin = episode
+        self.blocks.add(episode_id, (lane, begin, stop, rows), is_whole=end is not None and not rows)
+        self._starts.append(starts)
         self._ends.append(end)
 
     def jobs(self, written: "WrittenBuffer | None") -> Iterator[Job]:

@@ -1,7 +1,6 @@
 """Records environments that step together, a row of all of them at once."""
 
-import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -15,12 +14,12 @@ from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_columns import Masks
 from rlds_kit.storage.batch_jobs import GivenStarts, Starts
 from rlds_kit.storage.batch_leaves import BatchLeaves, RowKeys, row_bytes
-from rlds_kit.storage.batch_state import BatchState, Begins, Ends
+from rlds_kit.storage.batch_state import BatchState, end_of
 from rlds_kit.storage.declared import DeclaredFields
-from rlds_kit.storage.episode_messages import end_message
 from rlds_kit.storage.intake import Intake
 from rlds_kit.storage.leaf import Leaves
 from rlds_kit.storage.policy import BLOCK_ROWS
+from rlds_kit.storage.row_log import LogColumns, RowLog, RowStarts
 
 BUFFER_BYTES: Final = 32 << 20
 """The size of a buffer from which on it has no more rows than a block should have at the least. Longer blocks would be
@@ -39,6 +38,7 @@ class BatchRecorder:
     def __init__(self, intake: Intake, fields: DeclaredFields, lanes: int) -> None:
         self.fields = fields
         self._intake, self._lanes, self._row_bytes = intake, lanes, 0
+        self._lock, self._flush_ends = intake.lock, intake.policy.each_episode
         self._every = np.ones(lanes, np.bool_)
         self._pool, self._turned = ArrayPool(intake.memory_limit), ArrayPool(intake.memory_limit)
         self._state = BatchState(np.zeros(lanes, np.bool_), np.zeros(lanes, np.int64), {})
@@ -52,16 +52,18 @@ class BatchRecorder:
     @property
     def waiting_bytes(self) -> int:
         """Bytes of the rows that are in no block yet."""
-        return self._state.nbytes
+        state = self._state
+        return state.nbytes + (0 if state.log is None else state.log.nbytes)
 
     @property
     def ids(self) -> list[bytes]:
         """The ids of all open episodes. The caller holds the intake's monitor."""
-        return self._state.open_ids()
+        return self._settled().open_ids()
 
     def is_open(self, lane: int) -> bool:
         """Whether a lane has an open episode."""
-        return bool(self._state.is_open[lane])
+        with self._lock:
+            return bool(self._settled().is_open[lane])
 
     def start(self, starts: Mapping[int, pb.EpisodeStart]) -> None:
         """Starts episodes of some lanes; as `start_later`."""
@@ -77,10 +79,10 @@ class BatchRecorder:
         Raises:
           RecordingError: the recorder cannot write; then no episode starts.
         """
-        with self._intake.lock:
+        with self._lock:
             while True:
                 self._intake.check()
-                state = self._state
+                state = self._settled()
                 if both_true(state.is_open, lanes):
                     self._end(lanes, EpisodeEnd.INTERRUPTED)
                 elif self._swap(state, state.with_starts(lanes, starts)):
@@ -102,57 +104,81 @@ class BatchRecorder:
             rows[lanes] = True
         if not count:
             return
-        with self._intake.lock:
+        with self._lock:
             while True:
                 state, buffer = self._room(leaves)
                 nbytes = buffer.put(leaves, lanes, state.places) * count
                 if self._commit(state, state.with_rows(rows, nbytes), buffer, count, nbytes):
                     return
 
-    def append_again(
-        self,
-        keys: RowKeys,
-        values: tuple[Any, ...],
-        masks: Masks = None,
-        begins: Begins | None = None,
-        ends: Ends | None = None,
-    ) -> bool:
-        """Adds a row to all lanes, which have open episodes, in a fraction of the time of `append`.
+    def open_log(
+        self, due: np.ndarray, after_end: int, make_starts: Callable[[RowLog], RowStarts] | None
+    ) -> RowLog | None:
+        """Prepares to add rows of all lanes by `append_logged`, until anything else is done.
 
         Args:
-          keys: of the columns; the same object as for earlier rows.
-          values: of any type, in the order of `keys`: first the observation side.
-          masks: of the values.
-          begins: episodes that begin before the row, in lanes that have none.
-          ends: episodes that end after it.
+          due: `[lanes]` bool, in which lanes an episode begins with the first row; not changed any more.
+          after_end: what to do about a row in which episodes end; see `RowLog`.
+          make_starts: makes the starts of episodes that begin with the rows.
 
         Returns:
-          Whether it was added. If not, because it is not made like earlier rows, or the buffer has no room, nothing
-          has changed, and `start_later`, `append` and `end_where` must do the same.
+          None: that is not possible now. Other calls make it possible, such as `append`.
+        """
+        with self._lock:
+            state = self._settled()
+            buffer = state.buffer
+            room = buffer.capacity - state.most if buffer is not None and buffer.is_clean else 0
+            are_fine = not both_true(state.is_open, due) and (state.is_open | due).all()
+            if room <= 0 or state.oldest is None or state.leaving is not None or not are_fine:
+                return None
+            log = RowLog(state.places, due, room, after_end, make_starts)
+            return log if self._swap(state, state._replace(log=log)) else None
+
+    def append_logged(
+        self,
+        log: RowLog,
+        keys: RowKeys,
+        values: tuple[Any, ...],
+        masks: Masks,
+        flags: tuple[Any, Any],
+    ) -> bool:
+        """Adds a row to all lanes, with the episodes that begin and end with it, in a fraction of the time of `append`.
+
+        It makes few calls: between two steps of a training, each costs as much as to copy a column.
+
+        Args:
+          log: from `open_log`.
+          keys: of the columns; the same object as for earlier rows. Those of actions end with the discounts.
+          values: of any type, in the order of `keys`, without the discounts: first the observation side.
+          masks: of the values.
+          flags: which episodes have terminated, and which were truncated, of any type; see `log_row_in_python`.
+
+        Returns:
+          Whether it was added. If not, nothing has changed, and other calls must do the same.
 
         Raises:
           RecordingError: the recorder cannot write.
         """
-        # Few calls, as PyTorch takes a processor's caches: then each costs as much as to copy a column.
-        intake, lanes = self._intake, self._lanes
-        with intake.lock:
-            while True:
-                intake.check()
-                state, buffer = self._state, self._state.buffer
-                if buffer is None or state.leaving is not None or state.most >= buffer.capacity:
-                    return False  # `append` makes room, for rows of this size
-                if begins is not None and both_true(state.is_open, begins[0]):
-                    return False
-                _clean(buffer, state)
-                nbytes = buffer.put_again(keys, values, masks, state.places) * lanes
-                if nbytes < 0:
-                    return False
-                after = state.with_row(self._every, nbytes, begins, ends)
-                if self._commit(state, after, buffer, lanes, nbytes):
-                    break
-        if ends is not None and intake.policy.each_episode:
-            intake.flush()
+        with self._lock:
+            columns = log.columns.get(keys)
+            if columns is None:
+                columns = self._learn(log, keys)
+            ended = log.ended if self._flush_ends else 0
+            nbytes = -1 if columns is None else log.put(columns, values, masks, *flags)
+            if nbytes < 0:
+                return False
+            self._intake.took_row(self._lanes, nbytes)
+        if self._flush_ends and log.ended > ended:
+            self._intake.flush()
         return True
+
+    def _learn(self, log: RowLog, keys: RowKeys) -> LogColumns | None:
+        """The columns of rows with these keys; None if the buffer has them not yet, or the log is not of this time."""
+        state = self._state
+        if state.log is not log or state.buffer is None or keys in log.columns:
+            return None
+        log.columns[keys] = columns = state.buffer.columns_of(keys)
+        return columns
 
     def append_row(self, lane: int, observed: Leaves, acted: Leaves) -> None:
         """Adds a row to one lane, which has an open episode.
@@ -162,7 +188,7 @@ class BatchRecorder:
           RecordingError: the recorder cannot write.
         """
         rows = self._mask((lane,))
-        with self._intake.lock:
+        with self._lock:
             while True:
                 state, buffer = self._room((observed, acted))
                 nbytes = buffer.put_row(lane, observed, acted, state.places)
@@ -184,17 +210,17 @@ class BatchRecorder:
           RecordingError: a lane has no open episode, or the recorder cannot write; then no episode ends.
         """
         self._intake.check()
-        with self._intake.lock:
-            missing = lanes > self._state.is_open
+        with self._lock:
+            missing = lanes > self._settled().is_open
             if any_true(missing):
                 raise RecordingError(f"environment {missing.nonzero()[0][0]} has no open episode")
             self._end(lanes, ending, terminated=terminated, truncated=truncated)
-        if self._intake.policy.each_episode:
+        if self._flush_ends:
             self._intake.flush()
 
     def cut(self) -> None:
         """Makes blocks of the buffered rows, if there are any. The caller holds the intake's monitor."""
-        state = self._state
+        state = self._settled()
         if state.leaving is None and (state.buffer is not None or state.boundary is not None):
             self._swap(state, state.cut())
         state = self._state
@@ -228,7 +254,7 @@ class BatchRecorder:
         """The state, and its buffer with room for a row, like this one, of each lane."""
         while True:
             self._intake.check()
-            state = self._state
+            state = self._settled()
             buffer = state.buffer
             if state.leaving is not None or (buffer is not None and _is_full(buffer, state)):
                 self.cut()
@@ -253,9 +279,16 @@ class BatchRecorder:
         """Ends those episodes of some lanes that are open."""
         message = end_of(ending, terminated=terminated, truncated=truncated)
         while True:
-            state = self._state
+            state = self._settled()
             if self._swap(state, state.with_ends(state.is_open & lanes, message)):
                 return
+
+    def _settled(self) -> BatchState:
+        """The state with the rows of the log, which is closed. The caller holds the intake's monitor."""
+        while (log := (state := self._state).log) is not None:
+            log.close()  # first: what is added to a closed log would be lost
+            self._swap(state, state.with_log(log))
+        return state
 
     def _swap(self, before: BatchState, after: BatchState) -> bool:
         """Replaces the state; False if a signal handler, which runs in this thread, has replaced it meanwhile."""
@@ -269,12 +302,6 @@ def _bytes_of(row: BatchLeaves | tuple[Leaves, Leaves]) -> int:
     if isinstance(row, BatchLeaves):
         return row_bytes(row.observed) + row_bytes(row.acted)
     return sum(getattr(item, "nbytes", 16) for leaves in row for item in leaves.items)
-
-
-@functools.cache
-def end_of(ending: EpisodeEnd, *, terminated: bool, truncated: bool) -> pb.EpisodeEnd:
-    """What the ends of all episodes that end in this way have in common; it must not be changed."""
-    return end_message(b"", ending, terminated=terminated, truncated=truncated)
 
 
 def _clean(buffer: BatchBuffer, state: BatchState) -> None:

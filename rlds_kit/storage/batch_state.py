@@ -4,23 +4,23 @@ A signal handler may flush or close the recorder between any two lines of a call
 notices that it was replaced, and nothing is ever half done.
 """
 
+import functools
 import time
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.array_form import add_flags, any_true
 from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_jobs import EpisodeParts, OpenEpisode, Starts, WrittenBuffer
+from rlds_kit.storage.episode_messages import end_message
 from rlds_kit.storage.jobs import Jobs
+from rlds_kit.storage.row_log import RowLog
 
-Begins = tuple[np.ndarray, Starts]
-"""The lanes, `[lanes]` bool, in which episodes begin, and their starts."""
-Ends = tuple[np.ndarray, np.ndarray, pb.EpisodeEnd]
-"""The lanes, `[lanes]` bool, in which episodes end, the others, and what their last records have in common."""
+_Episodes: TypeAlias = dict[int, OpenEpisode]  # by lane
 
 
 class Boundary(NamedTuple):
@@ -37,24 +37,75 @@ class Boundary(NamedTuple):
       ends: what the last records of the episodes that end have in common; None: episodes begin.
     """
 
-    before: "Boundary | None"
+    before: "Boundary | LoggedRows | None"
     lanes: np.ndarray
     places: np.ndarray
     begins: Starts | None
     ends: pb.EpisodeEnd | None
 
-    def in_order(self) -> Iterator["Boundary"]:
-        """All boundaries up to this one, in their order."""
-        found: list[Boundary] = []
-        one: Boundary | None = self
-        while one is not None:
-            found.append(one)
-            one = one.before
-        found.reverse()
-        return iter(found)
+    def apply(self, episodes: _Episodes, parts: EpisodeParts) -> None:
+        """Begins or ends episodes, and adds the last parts of those that end."""
+        for lane in self.lanes.nonzero()[0].tolist():
+            place = int(self.places[lane])
+            if self.begins is not None:
+                episodes[lane] = OpenEpisode(self.begins.episode_id(lane), self.begins, 0, place)
+                continue
+            episode = episodes.pop(lane)
+            if episode.rows or place > episode.begin:  # those without rows are not recorded
+                parts.add(lane, episode, place, self.ends)
+
+    def last_starts(self, left: np.ndarray) -> Iterator[tuple[int, Starts]]:
+        """Of the lanes that are left, `[lanes]` bool, those that begin episodes here, and their starts."""
+        if self.begins is not None:
+            for lane in (self.lanes & left).nonzero()[0].tolist():
+                yield lane, self.begins
 
 
-class BatchState(NamedTuple):  # made for each row, in a third of the time of a frozen dataclass
+class LoggedRows(NamedTuple):
+    """Where episodes begin and end in the rows of a closed log: in place of many boundaries.
+
+    Attributes:
+      before: as in `Boundary`.
+      log: of the rows.
+    """
+
+    before: "Boundary | LoggedRows | None"
+    log: RowLog
+
+    def apply(self, episodes: _Episodes, parts: EpisodeParts) -> None:
+        """Begins and ends episodes, and adds the last parts of those that end."""
+        log, rows, places = self.log, self.log.rows, self.log.begin.tolist()
+
+        def begin(lane: int, row: int, starts: Starts) -> None:
+            episodes[lane] = OpenEpisode(starts.episode_id(lane), starts, 0, places[lane] + row)
+
+        for lane in log.first.nonzero()[0].tolist():
+            begin(lane, 0, log.starts_at(0))
+        for row in np.unique(log.ends[:rows].nonzero()[0]).tolist():
+            codes = log.ends[row].tolist()
+            starts = log.starts_at(row + 1) if row + 1 < rows else None
+            for lane in log.ends[row].nonzero()[0].tolist():
+                parts.add(lane, episodes.pop(lane), places[lane] + row + 1, _ENDS[codes[lane]])
+                if starts is not None:
+                    begin(lane, row + 1, starts)
+
+    def last_starts(self, left: np.ndarray) -> Iterator[tuple[int, Starts]]:
+        """Of the lanes that are left, `[lanes]` bool, those that begin episodes here, and their last starts."""
+        begins = self.log.begins()
+        for lane in (np.any(begins, axis=0) & left).nonzero()[0].tolist():
+            yield lane, self.log.starts_at(int(begins[:, lane].nonzero()[0][-1]))
+
+
+def _in_order(last: Boundary | LoggedRows | None) -> list[Boundary | LoggedRows]:
+    """All boundaries up to one, in their order."""
+    found: list[Boundary | LoggedRows] = []
+    while last is not None:
+        found.append(last)
+        last = last.before
+    return found[::-1]
+
+
+class BatchState(NamedTuple):
     """The state between two calls.
 
     Attributes:
@@ -67,6 +118,7 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
       boundary: the last one since the last blocks; None: there is none.
       oldest: time (`time.monotonic`) of the oldest row, or end, that was not passed on; None: there is none.
       leaving: jobs that may have been passed on.
+      log: of rows after all these, which others are missing from the rest of the state; None: there is none.
     """
 
     is_open: np.ndarray
@@ -75,53 +127,35 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
     buffer: BatchBuffer | None = None
     most: int = 0
     nbytes: int = 0
-    boundary: Boundary | None = None
+    boundary: Boundary | LoggedRows | None = None
     oldest: float | None = None
     leaving: Jobs | None = None
+    log: RowLog | None = None
 
     def with_rows(self, rows: np.ndarray, nbytes: int) -> "BatchState":
         """Returns a state with another row in some lanes, `[lanes]` bool, which has `nbytes` in all of them."""
-        return self._with(self.is_open, add_flags(self.places, rows), nbytes, self.boundary)
-
-    def with_row(self, every: np.ndarray, nbytes: int, begins: Begins | None, ends: Ends | None) -> "BatchState":
-        """Returns a state with another row of all lanes, in which all have an open episode.
-
-        Args:
-          every: `[lanes]` bool, all True.
-          nbytes: of the row in all lanes.
-          begins: the episodes that begin before the row.
-          ends: those that end after it.
-        """
-        is_open, places, boundary = every, add_flags(self.places, every), self.boundary
-        if begins is not None:
-            lanes, starts = begins
-            boundary = _boundary((boundary, lanes, self.places, starts, None))
-        if ends is not None:
-            lanes, is_open, end = ends
-            boundary = _boundary((boundary, lanes, places, None, end))
-        return self._with(is_open, places, nbytes, boundary)
-
-    def _with(self, is_open: np.ndarray, places: np.ndarray, nbytes: int, boundary: Boundary | None) -> "BatchState":
-        """A state with another row."""
         oldest = time.monotonic() if self.oldest is None else self.oldest
-        most, nbytes = self.most + 1, self.nbytes + nbytes
-        return _state((is_open, places, self.episodes, self.buffer, most, nbytes, boundary, oldest, self.leaving))
+        return self._replace(
+            places=add_flags(self.places, rows), most=self.most + 1, nbytes=self.nbytes + nbytes, oldest=oldest
+        )
+
+    def with_log(self, log: RowLog) -> "BatchState":
+        """Returns a state with the rows of a closed log."""
+        is_open = ~log.due if log.has_boundaries else self.is_open
+        boundary = LoggedRows(self.boundary, log) if log.has_boundaries else self.boundary
+        most, nbytes = self.most + log.rows, self.nbytes + log.nbytes
+        return self._replace(is_open=is_open, places=log.places, boundary=boundary, most=most, nbytes=nbytes, log=None)
 
     def with_starts(self, lanes: np.ndarray, starts: Starts) -> "BatchState":
         """Returns a state with new episodes in some lanes, `[lanes]` bool, which have none."""
         boundary = Boundary(self.boundary, lanes, self.places, starts, None)
-        return self._changed(self.is_open | lanes, boundary, self.oldest)
+        return self._replace(is_open=self.is_open | lanes, boundary=boundary)
 
     def with_ends(self, lanes: np.ndarray, end: pb.EpisodeEnd) -> "BatchState":
         """Returns a state in which the episodes of some lanes, `[lanes]` bool, which have one, have ended."""
         boundary = Boundary(self.boundary, lanes, self.places, None, end)
         oldest = time.monotonic() if self.oldest is None else self.oldest
-        return self._changed(self.is_open ^ lanes, boundary, oldest)
-
-    def _changed(self, is_open: np.ndarray, boundary: Boundary, oldest: float | None) -> "BatchState":
-        """A state with another boundary."""
-        places, episodes, buffer = self.places, self.episodes, self.buffer
-        return _state((is_open, places, episodes, buffer, self.most, self.nbytes, boundary, oldest, self.leaving))
+        return self._replace(is_open=self.is_open ^ lanes, boundary=boundary, oldest=oldest)
 
     def cut(self) -> "BatchState":
         """Returns a state in which all rows and ends are in `leaving`."""
@@ -142,29 +176,30 @@ class BatchState(NamedTuple):  # made for each row, in a third of the time of a 
         found, left = list[bytes](), self.is_open.copy()
         one = self.boundary
         while one is not None and any_true(left):
-            if one.begins is not None:
-                found += map(one.begins.episode_id, (one.lanes & left).nonzero()[0].tolist())
-                left &= ~one.lanes
+            for lane, starts in one.last_starts(left.copy()):
+                found.append(starts.episode_id(lane))
+                left[lane] = False
             one = one.before
         return found + [self.episodes[lane].episode_id for lane in left.nonzero()[0].tolist()]
 
     def parts(self) -> tuple[EpisodeParts, dict[int, OpenEpisode]]:
         """The last parts of the episodes that have ended, and those that are open, by lane."""
         parts, episodes = EpisodeParts(), dict(self.episodes)
-        for boundary in () if self.boundary is None else self.boundary.in_order():
-            places = boundary.places
-            for lane in boundary.lanes.nonzero()[0].tolist():
-                place = int(places[lane])
-                if boundary.begins is not None:
-                    starts = boundary.begins
-                    episodes[lane] = OpenEpisode(starts.episode_id(lane), starts, 0, place)
-                    continue
-                episode = episodes.pop(lane)
-                if episode.rows or place > episode.begin:  # those without rows are not recorded
-                    parts.add(lane, episode, place, boundary.ends)
+        for boundary in _in_order(self.boundary):
+            boundary.apply(episodes, parts)
         return parts, episodes
 
 
-_boundary: Final[Callable[[tuple[Any, ...]], Boundary]] = partial(tuple.__new__, Boundary)
-_state: Final[Callable[[tuple[Any, ...]], BatchState]] = partial(tuple.__new__, BatchState)
-"""Both make one of all of its values; calls of Python, as in `Boundary()`, would take longer than all else of a row."""
+@functools.cache
+def end_of(ending: EpisodeEnd, *, terminated: bool, truncated: bool) -> pb.EpisodeEnd:
+    """What the ends of all episodes that end in this way have in common; it must not be changed."""
+    return end_message(b"", ending, terminated=terminated, truncated=truncated)
+
+
+_ENDS: Final = (
+    None,
+    end_of(EpisodeEnd.TERMINATED, terminated=True, truncated=False),
+    end_of(EpisodeEnd.TRUNCATED, terminated=False, truncated=True),
+    end_of(EpisodeEnd.TERMINATED, terminated=True, truncated=True),
+)
+"""By their codes in `RowLog.ends`."""

@@ -26,7 +26,7 @@ int are_rows_better_past_cache(const uint8_t *rows, Py_ssize_t size, Py_ssize_t 
 /* Memory that was never used: new_memory.c */
 
 int is_used_memory(const uint8_t *at);
-void clear_new_memory(const uint8_t *first, const uint8_t *row, Py_ssize_t size, const uint8_t *stop);
+int clear_new_memory(const uint8_t *first, const uint8_t *row, Py_ssize_t size, const uint8_t *stop);
 
 /* Rows that are encoded relative to the previous row: row_by_row.c */
 

@@ -1,6 +1,7 @@
 """The queue of rows between callers and the writer thread: one lock, one memory limit, one list of open episodes."""
 
 import os
+import sys
 import threading
 import time
 import weakref
@@ -60,6 +61,7 @@ class Intake:
         self._open: dict[OpenEpisodes, None] = {}
         self.memory_limit = memory_limit
         self._bytes_since_sync = 0
+        self._sync_bytes = 0 if policy.each_step else sys.maxsize if policy.each_bytes is None else policy.each_bytes
         self._thread = WriterThread(self.monitor, shards, policy.interval, self._cut_waiting)
         _opened.add(self)
         self._shards = shards
@@ -88,12 +90,14 @@ class Intake:
         self.took_row(0, 0)
 
     def took_row(self, rows: int, nbytes: int) -> None:
-        """As `took`, and then `after_row`."""
-        self.took(rows, nbytes)
-        policy = self.policy
-        if self._thread.buffered_bytes >= self.memory_limit:
+        """As `took`, and then `after_row`; called for every row, so without calls."""
+        thread, since_sync = self._thread, self._bytes_since_sync + nbytes
+        thread.rows_given += rows
+        thread.buffered_bytes += nbytes
+        self._bytes_since_sync = since_sync
+        if thread.buffered_bytes >= self.memory_limit:
             self._free_memory()
-        if policy.each_step or (policy.each_bytes is not None and self._bytes_since_sync >= policy.each_bytes):
+        if since_sync >= self._sync_bytes:
             self._flush()
 
     def flush(self) -> None:

@@ -71,12 +71,11 @@ class LaneBlocks:
         self.ids, self.are_whole = list[bytes](), list[bool]()
         self._rows = array("q")
 
-    def add(self, episode_id: bytes, rows: LaneRows, *, is_whole: bool) -> int:
-        """Adds a block; returns its number."""
+    def add(self, episode_id: bytes, rows: tuple[int, int, int, int], *, is_whole: bool) -> None:
+        """Adds a block, with its `LaneRows`."""
         self.ids.append(episode_id)
         self.are_whole.append(is_whole)
         self._rows.extend(rows)
-        return len(self.ids) - 1
 
     def count(self) -> int:
         """The number of blocks that have rows."""

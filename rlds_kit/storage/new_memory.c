@@ -21,17 +21,19 @@ int is_used_memory(const uint8_t *at) {
 }
 
 /* Called with the GIL before `row` is written into the array from `first` to `stop`, whose rows are written in order. If it
- * begins a huge page that is new, releases the GIL, so that other threads may run, and clears the page from the row on. */
-void clear_new_memory(const uint8_t *first, const uint8_t *row, Py_ssize_t size, const uint8_t *stop) {
+ * begins a huge page that is new, releases the GIL, so that other threads may run, and clears the page from the row on; returns
+ * whether it did. */
+int clear_new_memory(const uint8_t *first, const uint8_t *row, Py_ssize_t size, const uint8_t *stop) {
   uintptr_t begin = (uintptr_t)row, last = begin + (uintptr_t)size - 1, next = (last / HUGE_PAGE + 1) * HUGE_PAGE;
-  if (size <= 0 || stop - first < (Py_ssize_t)HUGE_PAGE) return; /* a small array: copying it takes no time */
-  if (row != first && (begin - 1) / HUGE_PAGE == last / HUGE_PAGE) return;
-  if (is_used_memory(row + size - 1) != 0) return;
+  if (size <= 0 || stop - first < (Py_ssize_t)HUGE_PAGE) return 0; /* a small array: copying it takes no time */
+  if (row != first && (begin - 1) / HUGE_PAGE == last / HUGE_PAGE) return 0;
+  if (is_used_memory(row + size - 1) != 0) return 0;
   begin -= begin % (uintptr_t)sysconf(_SC_PAGESIZE);
   next = next < (uintptr_t)stop ? next : (uintptr_t)stop;
   Py_BEGIN_ALLOW_THREADS
   madvise((void *)begin, next - begin, MADV_POPULATE_WRITE); /* on an error, pages are cleared as they are written */
   Py_END_ALLOW_THREADS
+  return 1;
 }
 #else
 int is_used_memory(const uint8_t *at) {
@@ -39,7 +41,8 @@ int is_used_memory(const uint8_t *at) {
   return -1;
 }
 
-void clear_new_memory(const uint8_t *first, const uint8_t *row, Py_ssize_t size, const uint8_t *stop) {
+int clear_new_memory(const uint8_t *first, const uint8_t *row, Py_ssize_t size, const uint8_t *stop) {
   (void)first, (void)row, (void)size, (void)stop;
+  return 0;
 }
 #endif

@@ -7,7 +7,7 @@ check the values. Without the extension no form is cached, and every row is chec
 
 import operator
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,10 @@ _SCALARS: Final = frozenset((bool, int, float, complex, str, bytes, type(None)))
     np.dtype(code).type for code in "?bhilqBHILQefdFD"
 }
 """Types whose values all go to one column; not those of NumPy's dates, which have units."""
+
+
+Masked: TypeAlias = tuple[tuple[np.ndarray, ...], tuple[np.ndarray | None, ...]]
+"""The values of columns `[lanes, ...]`, and `[lanes]` bool, which lanes have one, or None for all."""
 
 
 class RowForm:
@@ -45,6 +49,22 @@ class RowForm:
     def items(self, row: object) -> list[Any] | None:
         """The values of a row of this form; None if it has another one."""
         return None if native is None else native.values(self._form, row)
+
+    def masked(self, infos: object, kinds: bytes, columns: bytes, empty: np.ndarray) -> Masked | None:
+        """The values of columns of infos that have this form, and their masks; None if they have another one.
+
+        Args:
+          infos: of lanes.
+          kinds: what each array is: 0, a value; 1, a mask that must be true everywhere; 2, one that must be like the
+            others of this kind, and true for some lanes, but not for all.
+          columns: of each column, the number of its array, or 255 for `empty`; and which lanes have it: 0, all; 1,
+            those for which the masks that are alike are true; 2, the others.
+          empty: the value of columns without an array.
+
+        Returns:
+          No masks at all if none are alike.
+        """
+        return None if native is None else native.masked(self._form, infos, kinds, columns, empty)
 
 
 def form_of(row: Mapping[str, Any], leaves: Leaves) -> RowForm | None:

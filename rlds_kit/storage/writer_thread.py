@@ -172,12 +172,12 @@ class WriterThread:
                     self._do_all(job.take())
 
     def _do_all(self, jobs: Iterable[Job]) -> None:
-        """Does jobs in order, consecutive ones of whole episodes together."""
+        """Does jobs, some whole episodes together. Episodes start in the order of their jobs, as readers list them."""
         waiting = list[Whole]()
         for job in jobs:
             if isinstance(job, Whole):
                 waiting.append(job)
-            if waiting and (not isinstance(job, Whole) or len(waiting) == _TOGETHER):
+            if waiting and (isinstance(job, Start) or len(waiting) == _TOGETHER):
                 self._write_whole(waiting)
                 waiting = []
             if not isinstance(job, Whole):
