@@ -40,14 +40,22 @@ class LaterStarts(NamedTuple):
 
     def message(self, lane: int, episode_id: bytes) -> pb.EpisodeStart:
         """The first record of the episode of a lane. Not thread-safe."""
+        start = pb.EpisodeStart()
+        start.CopyFrom(self._filled(lane, episode_id))
+        return start
+
+    def serialized(self, lane: int, episode_id: bytes) -> bytes:
+        """The bytes of `message`."""
+        return self._filled(lane, episode_id).SerializeToString()
+
+    def _filled(self, lane: int, episode_id: bytes) -> pb.EpisodeStart:
+        """The first record of the episode of a lane; changed at the next call for an episode of the same chain."""
         chain = self.chains[lane]
         chain.start.episode_id, chain.start.started_unix_ns = episode_id, self.started_unix_ns
         position = self.counts.position(lane, self.steps)
         if position is not None:
             _, chain.resets.integer, chain.steps.integer = position
-        start = pb.EpisodeStart()
-        start.CopyFrom(chain.start)
-        return start
+        return chain.start
 
 
 class LoggedStarts:

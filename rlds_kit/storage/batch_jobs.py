@@ -22,6 +22,9 @@ class Starts(Protocol):
     def message(self, lane: int, episode_id: bytes, /) -> pb.EpisodeStart:
         """Its first record; called by the writer thread."""
 
+    def serialized(self, lane: int, episode_id: bytes, /) -> bytes:
+        """The bytes of `message`, in a fraction of the time."""
+
 
 class GivenStarts(NamedTuple):
     """Starts whose records exist.
@@ -39,6 +42,10 @@ class GivenStarts(NamedTuple):
     def message(self, lane: int, _: bytes) -> pb.EpisodeStart:
         """Its first record."""
         return self.messages[lane]
+
+    def serialized(self, lane: int, _: bytes) -> bytes:
+        """The bytes of its first record."""
+        return self.messages[lane].SerializeToString()
 
 
 class OpenEpisode(NamedTuple):  # made in a quarter of the time of a frozen dataclass, for each episode
@@ -88,26 +95,28 @@ class EpisodeParts:
     def jobs(self, written: "WrittenBuffer | None") -> Iterator[Job]:
         """Makes the jobs; `written` has their rows, and is None if there are none."""
         parts = zip(self.blocks.ids, self.blocks.each(), self._starts, self._ends, strict=True)
+        lasts = {id(end): _copy(end) for end in self._ends if end is not None}  # changed for each episode
         for number, (episode_id, (lane, begin, stop, first_row), starts, end) in enumerate(parts):
             count, end_row = stop - begin, first_row + stop - begin
-            last = None if end is None else _last_record(end, episode_id, end_row)
+            last = None if end is None else lasts[id(end)]
+            if last is not None:
+                last.episode_id, last.rows = episode_id, end_row
             part = written.part(number, count) if written is not None and count else None
             if part is not None and last is not None and starts is not None:
-                yield Whole(starts.message(lane, episode_id), count, part, last)
+                start = starts.serialized(lane, episode_id)
+                yield Whole(episode_id, count, part, start, last.SerializeToString(), last.ending)
                 continue
             if part is not None:
                 if starts is not None:
                     yield Start(starts.message(lane, episode_id))
                 yield Block(episode_id, range(first_row, end_row), part)
             if last is not None:
-                yield End(last)
+                yield End(_copy(last))
 
 
-def _last_record(end: pb.EpisodeEnd, episode_id: bytes, rows: int) -> pb.EpisodeEnd:
-    """The last record of an episode, complete but for the digest."""
+def _copy(end: pb.EpisodeEnd) -> pb.EpisodeEnd:
     message = pb.EpisodeEnd()
     message.CopyFrom(end)
-    message.episode_id, message.rows = episode_id, rows
     return message
 
 

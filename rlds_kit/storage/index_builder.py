@@ -62,19 +62,20 @@ class IndexBuilder:
 
     def whole(self, episodes: WholeEpisodes, positions: "array[int]") -> None:
         """Adds whole episodes of one block each; `positions` has those of start, block and end of each."""
-        first, rows = len(self), [each.rows for each in episodes.ends]
-        self._ids += b"".join([each.episode_id for each in episodes.starts])
+        first, rows = len(self), [each.rows for each in episodes.jobs]
+        self._ids += b"".join([each.episode_id for each in episodes.jobs])
         self._digests += episodes.digests
         self._starts += positions[::3]
         self._ends += positions[2::3]
-        self._endings.extend([each.ending for each in episodes.ends])
+        self._endings.extend([each.ending for each in episodes.jobs])
         self._owners.extend(range(first, first + len(rows)))
         self._blocks += positions[1::3]
         self._first_rows.extend([0] * len(rows))
         self._rows.extend(rows)
         self._end_rows.extend(rows)
         self._metadata.add_without(episodes.has_metadata.count(0))
-        for start, end in itertools.compress(zip(episodes.starts, episodes.ends, strict=True), episodes.has_metadata):
+        for job in itertools.compress(episodes.jobs, episodes.has_metadata):
+            start, end = pb.EpisodeStart.FromString(job.start), pb.EpisodeEnd.FromString(job.end)
             self._metadata.add(start.metadata, end.metadata)
 
     def build(self) -> EpisodeTable:

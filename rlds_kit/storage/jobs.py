@@ -61,16 +61,20 @@ class Whole(NamedTuple):
     """An episode all of whose rows are in one buffer, beside those of other episodes.
 
     Attributes:
-      start: the episode begins.
+      episode_id: of the episode.
       rows: number of rows, at least 1.
       buffer: with the rows.
-      end: it ends; the writer thread computes its digest.
+      start: its serialized EpisodeStart.
+      end: its serialized EpisodeEnd, without the digest.
+      ending: how it ends, a value of pb.EpisodeEnd.ending.
     """
 
-    start: pb.EpisodeStart
+    episode_id: bytes
     rows: int
     buffer: BufferedRows
-    end: pb.EpisodeEnd
+    start: bytes
+    end: bytes
+    ending: int
 
 
 class End(NamedTuple):

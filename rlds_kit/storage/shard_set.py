@@ -117,9 +117,9 @@ class ShardSet:
                 self._unsynced.add(shard)
                 shard.whole(found.build())
             else:
-                self.start(Start(first.start))
-                self.block(Block(first.start.episode_id, range(first.rows), first.buffer, is_whole=True))
-                self.end(End(first.end))
+                self.start(Start(pb.EpisodeStart.FromString(first.start)))
+                self.block(Block(first.episode_id, range(first.rows), first.buffer, is_whole=True))
+                self.end(End(pb.EpisodeEnd.FromString(first.end)))
             jobs = jobs[len(found) or 1 :]  # if none was found, the first one was written by itself
 
     def _records_of(self, shard: ShardWriter, jobs: Sequence[Whole]) -> WholeBuilder:
@@ -131,7 +131,7 @@ class ShardSet:
             encoded = job.buffer.encoded(self._choose) if size < self._max_bytes and self._is_light(job.rows) else None
             if encoded is None:
                 break
-            size += found.add(job.start, job.end, encoded) + _FRAMING
+            size += found.add(job, encoded) + _FRAMING
             self._row_bytes = len(encoded.record) / job.rows
         return found
 

@@ -136,7 +136,7 @@ class ShardWriter:
     def whole(self, episodes: WholeEpisodes) -> None:
         """Writes whole episodes of one block each."""
         records, rows = episodes.records, [0] * len(episodes.records)
-        rows[1::3] = [end.rows for end in episodes.ends]
+        rows[1::3] = [each.rows for each in episodes.jobs]
         self._index.whole(episodes, self._write_all(records, rows))
 
     def write_pending(self) -> None:

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, TypeAlias
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import block
 from rlds_kit.storage.digest import EpisodeDigest
+from rlds_kit.storage.jobs import Whole
 from rlds_kit.storage.lane_blocks import EncodedBlock
 from rlds_kit.storage.leaf import EMPTY_DICT
 from rlds_kit.storage.plausible import DIGEST_BYTES
@@ -19,15 +20,13 @@ class WholeEpisodes(NamedTuple):
     """Episodes that can be written.
 
     Attributes:
-      starts: of the episodes.
-      ends: of the episodes, without their digests.
+      jobs: of the episodes.
       records: of the start, the block and the end of each.
       digests: 16 bytes of each.
       has_metadata: a byte of each, whether it may have metadata.
     """
 
-    starts: list[pb.EpisodeStart]
-    ends: list[pb.EpisodeEnd]
+    jobs: list[Whole]
     records: list[bytes]
     digests: bytes
     has_metadata: bytes
@@ -37,29 +36,23 @@ class WholeBuilder:
     """Collects episodes."""
 
     def __init__(self) -> None:
-        self._starts, self._ends = list[pb.EpisodeStart](), list[pb.EpisodeEnd]()
-        self._first, self._last = list[bytes](), list[bytes]()
-        self._blocks, self._hashes = list[bytes](), list[bytes]()
+        self._jobs, self._blocks, self._hashes = list[Whole](), list[bytes](), list[bytes]()
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self._jobs)
 
-    def add(self, start: pb.EpisodeStart, end: pb.EpisodeEnd, encoded: EncodedBlock) -> int:
-        """Adds an episode whose end has no digest yet; returns the bytes of its records."""
-        first, last = start.SerializeToString(), end.SerializeToString()
-        self._starts.append(start)
-        self._ends.append(end)
-        self._first.append(first)
-        self._last.append(last)
+    def add(self, job: Whole, encoded: EncodedBlock) -> int:
+        """Adds an episode; returns the bytes of its records."""
+        self._jobs.append(job)
         self._blocks.append(encoded.record)
         self._hashes.append(encoded.hashes or _hashes_of(encoded))
-        return block.record_size(len(first)) + len(encoded.record) + block.record_size(len(last) + _DIGEST_FIELD)
+        size, end_size = block.record_size(len(job.start)), block.record_size(len(job.end) + _DIGEST_FIELD)
+        return size + len(encoded.record) + end_size
 
     def build(self) -> WholeEpisodes:
         """The episodes, with their digests."""
-        return WholeEpisodes(
-            self._starts, self._ends, *whole_records(self._hashes, self._first, self._blocks, self._last)
-        )
+        starts, ends = [each.start for each in self._jobs], [each.end for each in self._jobs]
+        return WholeEpisodes(self._jobs, *whole_records(self._hashes, starts, self._blocks, ends))
 
 
 def _hashes_of(encoded: EncodedBlock) -> bytes:
