@@ -25,15 +25,23 @@ sys.exit(pytest.main(["-q", "-x", "-s", "-p", "no:cacheprovider", "-p", "no:xdis
 
 
 def build(source: Path, folder: Path) -> Path:
-    """Compiles an extension, with the files beside it that are no extensions; skips the test where that cannot be."""
+    """Compiles an extension, with the files beside it that are no extensions; skips the test where that cannot be.
+
+    Files that use arrays of NumPy are compiled only with an extension that imports these.
+    """
     gcc = shutil.which("gcc")
     if gcc is None or sys.platform != "linux":
         pytest.skip("needs gcc on Linux")
     built = folder / f"{source.stem}.abi3.so"
     headers = [f"-I{sysconfig.get_paths()['include']}", f"-I{np.get_include()}"]
-    sources = [str(source), *map(str, sorted(source.parent.glob("[!_]*.c")))]
+    beside = (each for each in sorted(source.parent.glob("[!_]*.c")) if _uses_arrays(each) <= _uses_arrays(source))
+    sources = [str(source), *map(str, beside)]
     subprocess.run([gcc, *_FLAGS, *headers, *_SANITIZE, *sources, "-o", str(built)], check=True)
     return built
+
+
+def _uses_arrays(source: Path) -> bool:
+    return '#include "rows.h"' in source.read_text(encoding="utf-8")
 
 
 def run(*arguments: object) -> "subprocess.CompletedProcess[str]":

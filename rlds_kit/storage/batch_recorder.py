@@ -19,7 +19,7 @@ from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.intake import Intake
 from rlds_kit.storage.leaf import Leaves
 from rlds_kit.storage.policy import BLOCK_ROWS
-from rlds_kit.storage.row_log import LogColumns, RowLog, RowStarts
+from rlds_kit.storage.row_log import IS_ATOMIC, LogColumns, RowLog, RowStarts
 
 BUFFER_BYTES: Final = 32 << 20
 """The size of a buffer from which on it has no more rows than a block should have at the least. Longer blocks would be
@@ -122,12 +122,13 @@ class BatchRecorder:
           make_starts: makes the starts of episodes that begin with the rows.
 
         Returns:
-          None: that is not possible now. Other calls make it possible, such as `append`.
+          None: that is not possible now, or never, without the C extension. Other calls make it possible, such as
+          `append`.
         """
         with self._lock:
             state = self._settled()
             buffer = state.buffer
-            room = buffer.capacity - state.most if buffer is not None and buffer.is_clean else 0
+            room = buffer.capacity - state.most if buffer is not None and buffer.is_clean and IS_ATOMIC else 0
             are_fine = not both_true(state.is_open, due) and (state.is_open | due).all()
             if room <= 0 or state.oldest is None or state.leaving is not None or not are_fine:
                 return None
@@ -157,7 +158,7 @@ class BatchRecorder:
           Whether it was added. If not, nothing has changed, and other calls must do the same.
 
         Raises:
-          RecordingError: the recorder cannot write.
+          RecordingError: the recorder cannot sync. Otherwise, `Recorder.check` must be called before each row.
         """
         with self._lock:
             columns = log.columns.get(keys)

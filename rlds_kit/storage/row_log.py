@@ -73,7 +73,8 @@ class RowLog:
         self._starts = None if make_starts is None else make_starts(self)
         self._numbers = np.array([0, room, 0, 0, after_end], np.int64)
         every, own = np.ones(lanes, np.bool_), np.zeros(lanes, np.int64)
-        arrays = (self._numbers, self.begin, self.first, self.ends, self.times, every, own)
+        arrays: LogArrays = (self._numbers, self.begin, self.first, self.ends, self.times, every, own)
+        self._arrays = arrays
         self.put: Callable[[LogColumns, tuple[Any, ...], Masks, Any, Any], int] = functools.partial(log_row, arrays)
 
     @property
@@ -156,7 +157,6 @@ def log_row_in_python(
     ends[row], times[row] = codes, time.time_ns() if any_true(due) else 0
     nbytes = int(sum(each.nbytes for each in values)) + 8 * len(begin)
     room = 0 if is_end and after_end == CLOSE else room
-    # One call: no signal handler comes between.
     numbers[:] = row + 1, room, old_bytes + nbytes, ended + is_end, after_end
     return nbytes
 
@@ -178,7 +178,7 @@ def _copies(
 def _fit(array: np.ndarray, item: Any, places: np.ndarray) -> bool:  # an item of any type
     """Whether an item can be copied to these places of an array."""
     is_alike = type(item) is np.ndarray and item.shape == array.shape[1:] and item.dtype == array.dtype
-    return is_alike and bool((places < len(array)).all())
+    return is_alike and item.flags.c_contiguous and bool((places < len(array)).all())
 
 
 def _are_flags(given: Any, lanes: int) -> bool:  # of any type, as above
@@ -186,6 +186,9 @@ def _are_flags(given: Any, lanes: int) -> bool:  # of any type, as above
     return is_array and given.shape == (lanes,) and given.flags.c_contiguous
 
 
+IS_ATOMIC: Final = hasattr(native, "log_row")
+"""Whether a row is added by one call of C. If not, recorders use no logs: a signal handler that flushes may run within
+`log_row_in_python`, and the row would be lost."""
 log_row: Final[Callable[[LogArrays, LogColumns, tuple[Any, ...], Masks, Any, Any], int]] = getattr(
     native, "log_row", log_row_in_python
 )

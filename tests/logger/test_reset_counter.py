@@ -73,3 +73,31 @@ def test_each_has_its_own_counts(deeds: list[tuple[str, Any, Any]]) -> None:
         assert {key: item for key, item in chain.items() if key != "instance"} == one.chain()
     instances = [chain.instance for lane in range(LANES) if (chain := counters.chain(lane)) is not None]
     assert len({*instances}) == len(instances)
+
+
+@given(deeds=deeds, rows=st.lists(flags, max_size=6))
+def test_many_steps_are_counted_at_once(deeds: list[tuple[str, Any, Any]], rows: list[list[bool]]) -> None:
+    """As by so many calls, without a change of what was counted so far."""
+    resetting = np.array(rows, np.bool_).reshape(len(rows), LANES)
+    one, other = ResetCounters(LANES), ResetCounters(LANES)
+    for deed, what, seed in deeds:
+        for each in (one, other):
+            match deed:
+                case "reset":
+                    each.reset(what, seed)
+                case "step":
+                    each.step()
+                case "step or reset":
+                    each.step_or_reset(np.array(what))
+                case "resets":
+                    each.reset_without_seed(np.array(what))
+    before, steps_before = [item.tolist() for item in one.counts], one.steps
+    counts, steps = one.after(resetting)
+    assert [item.tolist() for item in one.counts] == before
+    assert one.steps == steps_before
+    for row in resetting:
+        other.step_or_reset(row)
+    assert steps == other.steps
+    for found, expected in zip(counts, other.counts, strict=True):
+        assert found.dtype == expected.dtype
+        assert found.tolist() == expected.tolist()

@@ -1,5 +1,6 @@
 """`VectorLogger` records what separate environments, given the same seeds and actions, would have given."""
 
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,10 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 
 import rlds_kit
 from rlds_kit import EpisodeEnd, SpecError, UnsupportedTypeError, logger
+from rlds_kit.storage.batch_recorder import BatchRecorder
+from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.storage.row_log import IS_ATOMIC
+from tests.logger.scripted_vectors import content_of
 
 # Gymnasium forks the processes of an AsyncVectorEnv; the threads that exist then belong to the test runner.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
@@ -196,6 +201,131 @@ class _SingleAtari(gymnasium.Env[Any, Any]):
 
     def _info(self, infos: dict[str, Any]) -> dict[str, Any]:
         return {key: value[0] for key, value in infos.items()} | {"env_id": self.env_id}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_provenance_of_hundreds_of_steps_is_as_row_by_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: AutoresetMode
+) -> None:
+    """Seeds, resets and steps of each episode, though most steps are only logged, and flushes come at any time."""
+    added = _count_logged(monkeypatch)
+    for name, step_fn in (("columns", None), ("rows", lambda *_: None)):
+        rng = np.random.default_rng(5)
+        inner = SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * 4, autoreset_mode=mode)
+        with logger.VectorLogger(inner, tmp_path / name, step_fn=step_fn, policy=FlushPolicy.manual()) as envs:
+            envs.reset(seed=7)
+            for step in range(500):
+                result = envs.step(rng.integers(0, 2, 4))
+                if mode is AutoresetMode.DISABLED:
+                    _reset_the_ended(envs, result)
+                if rng.random() < 0.03:
+                    envs.recorder.flush()
+                if step in (150, 330):
+                    envs.reset(seed=step)
+                elif step == 250:
+                    envs.reset()
+    assert sum(added) > (400 if mode is AutoresetMode.NEXT_STEP else 150) or not IS_ATOMIC
+    found = content_of(tmp_path / "columns")
+    assert found == content_of(tmp_path / "rows")
+    chains = [chain for lane in found.values() for *_, chain in lane]
+    assert all({"seed", "resets", "steps"} <= chain.keys() for chain in chains)
+    assert len({(chain["seed"], chain["resets"], chain["steps"]) for chain in chains}) == len(chains) > 60
+
+
+def _count_logged(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each row that was offered to a log was added; grows with each."""
+    append_logged, added = BatchRecorder.append_logged, list[bool]()
+
+    def counted(self: BatchRecorder, *given: Any) -> bool:
+        added.append(append_logged(self, *given))
+        return added[-1]
+
+    monkeypatch.setattr(BatchRecorder, "append_logged", counted)
+    return added
+
+
+class Counting(gymnasium.Env[Any, Any]):
+    """Observes the last seed, and the resets and steps since; episodes have 2 to 9 steps."""
+
+    observation_space = spaces.Box(0, np.inf, (3,), np.float64)
+    action_space = spaces.Discrete(2)
+
+    def __init__(self) -> None:
+        self.seed = self.resets = self.steps = self.left = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.seed, self.resets, self.steps = (self.seed, self.resets + 1, self.steps) if seed is None else (seed, 0, 0)
+        self.left = int(self.np_random.integers(2, 10))
+        return self._observed(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.steps, self.left = self.steps + 1, self.left - 1
+        return self._observed(), 0.0, self.left == 0, False, {}
+
+    def _observed(self) -> Any:
+        return np.array([self.seed, self.resets, self.steps], np.float64)
+
+
+class Failing(Wrapper):
+    """Makes its steps, and then some raise."""
+
+    def __init__(self, envs: VectorEnv[Any, Any, Any], raising: set[int]) -> None:
+        super().__init__(envs)
+        self.number, self.raising = 0, raising
+
+    def step(self, actions: Any) -> Any:
+        result, self.number = self.env.step(actions), self.number + 1
+        if self.number in self.raising:
+            raise RuntimeError
+        return result
+
+
+@pytest.mark.parametrize("seed", [None, 40])
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_provenance_is_right_after_steps_that_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: AutoresetMode, seed: int | None
+) -> None:
+    """They were made; the recording goes on after a reset, with a seed or without, and is as row by row."""
+    added = _count_logged(monkeypatch)
+    for name, step_fn in (("columns", None), ("rows", lambda *_: None)):
+        inner = Failing(SyncVectorEnv([Counting] * ENVS, autoreset_mode=mode), {13, 57, 58, 101})
+        with logger.VectorLogger(inner, tmp_path / name, step_fn=step_fn) as envs:
+            envs.reset(seed=7)
+            for _ in range(150):
+                try:
+                    envs.step(np.zeros(ENVS, np.int64))
+                except RuntimeError:
+                    envs.reset(seed=None if seed is None else seed + inner.number)
+    assert sum(added) > (100 if mode is AutoresetMode.NEXT_STEP else 30) or not IS_ATOMIC
+    assert content_of(tmp_path / "columns") == content_of(tmp_path / "rows")
+    episodes = rlds_kit.open(tmp_path / "columns").episodes
+    assert len(episodes) > 40
+    for episode in episodes if mode is AutoresetMode.NEXT_STEP or seed is not None else ():
+        # Else the result that was lost would have said whether a reset was a part of the step.
+        chain = episode.provenance["reset_chain"]
+        assert episode.steps[0]["observation"].tolist() == [chain["seed"], chain["resets"], chain["steps"]]
+
+
+def test_episodes_say_when_they_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the times before and after the step that began them, however many steps later they are written."""
+    added, times = _count_logged(monkeypatch), list[tuple[int, int]]()
+    with logger.VectorLogger(SyncVectorEnv([Counting] * ENVS), tmp_path, policy=FlushPolicy.manual()) as envs:
+        for number in range(200):
+            before = time.time_ns()
+            if number:
+                envs.step(np.zeros(ENVS, np.int64))
+            else:
+                envs.reset(seed=7)
+            times.append((before, time.time_ns()))
+            if number % 70 == 50:
+                envs.recorder.flush()
+    assert sum(added) > 150 or not IS_ATOMIC
+    episodes = rlds_kit.open(tmp_path).episodes
+    assert len(episodes) > 60
+    for episode in episodes:
+        before, after = times[int(episode.steps[0]["observation"][1:].sum())]
+        assert before <= episode._start.started_unix_ns <= after
 
 
 def test_results_pass_through_as_the_same_objects(tmp_path: Path) -> None:

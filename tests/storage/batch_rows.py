@@ -14,6 +14,7 @@ SHAPES: Final = [(), (2,)]
 KEYS: Final = [
     ColumnKey(name, 0, np.dtype(dtype), len(shape)) for name in "ab" for dtype in ("f4", "i8") for shape in SHAPES
 ]
+DISCOUNT: Final = ColumnKey("discount", 0, np.dtype(np.float64), 0)
 BOOLS: Final = st.lists(st.booleans(), min_size=LANES, max_size=LANES).map(np.array)
 
 
@@ -27,5 +28,13 @@ def values_of(draw: st.DrawFn, key: ColumnKey) -> Any:
     """Of a column, or of another form."""
     values: np.ndarray = draw(st.integers(1, 99)) + np.arange(LANES * 2).reshape(LANES, 2)[:, : max(1, 2 * key.rank)]
     fitting = values.reshape(LANES, *SHAPES[key.rank]).astype(key.dtype)
-    odd = (fitting.astype(">f8"), np.ma.masked_array(fitting), fitting.tolist(), None, fitting[:2])
+    odd = (
+        fitting.astype(">f8"),
+        fitting.astype(fitting.dtype.newbyteorder()),
+        np.ma.masked_array(fitting),
+        fitting.tolist(),
+        None,
+        fitting[:2],
+        fitting[:, np.newaxis],
+    )
     return fitting if draw(st.integers(0, 9)) else draw(st.sampled_from(odd))

@@ -22,6 +22,7 @@ INTERRUPTED_FILES: Final = (
     "intake.py",
     "leaf.py",
     "row_buffer.py",
+    "row_log.py",
 )
 
 

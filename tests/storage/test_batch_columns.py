@@ -13,7 +13,7 @@ from rlds_kit.storage.array_form import native
 from rlds_kit.storage.batch_columns import BatchColumn
 from rlds_kit.storage.batch_leaves import BatchLeaf
 from rlds_kit.storage.leaf import ColumnKey
-from tests.storage.batch_rows import BOOLS, CAPACITY, EVERY, KEYS, LANES, SHAPES, masks_of, values_of
+from tests.storage.batch_rows import BOOLS, CAPACITY, EVERY, KEYS, LANES, SHAPES
 
 
 def _columns(keys: list[ColumnKey], presents: list[bool]) -> dict[ColumnKey, BatchColumn]:
@@ -80,22 +80,6 @@ def test_a_row_may_lack_columns_that_have_flags_only(put_leaves: Any) -> None:
     assert put_leaves(_columns(KEYS[1:2], [True]), [leaf], None, places + CAPACITY, EVERY) == -1
 
 
-@given(st.data())
-def test_both_copy_the_same_row_into_columns(data: st.DataObject) -> None:
-    """Of all lanes; also values of another form, or none at all."""
-    keys = data.draw(st.lists(st.sampled_from(KEYS), max_size=3, unique=True))
-    columns = _columns(keys, [data.draw(st.booleans()) for _ in keys])
-    others = copy.deepcopy(columns)
-    values = tuple(data.draw(values_of(key)) for key in keys)
-    places = np.array(data.draw(st.lists(st.integers(0, CAPACITY), min_size=LANES, max_size=LANES)))
-    masks = data.draw(masks_of(len(keys)))
-    expected = batch_columns.put_columns_in_python(tuple(others.values()), values, masks, places, EVERY)
-    found = batch_columns.put_columns(tuple(columns.values()), values, masks, places, EVERY)
-    assert found == expected
-    if expected >= 0:
-        _require_equal(columns, others)
-
-
 @pytest.mark.skipif(native is None, reason="needs the C extension")
 def test_what_is_no_row_is_refused() -> None:
     """With an error, where Python would fail too."""
@@ -109,10 +93,5 @@ def test_what_is_no_row_is_refused() -> None:
         batch_columns.put_leaves(columns, 3, None, places, EVERY)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unhashable"):
         batch_columns.put_leaves(columns, [([], *leaf[1:])], None, places, EVERY)  # type: ignore[list-item]
-    for wrong, masks in (((), None), ((leaf[1], leaf[1]), None), ([leaf[1]], None), ((leaf[1],), ())):
-        with pytest.raises(TypeError, match="a tuple of columns, one with an array for each, and one with masks"):
-            batch_columns.put_columns((columns[KEYS[0]],), wrong, masks, places, EVERY)  # type: ignore[arg-type]
-    with pytest.raises(AttributeError):
-        batch_columns.put_columns((object(),), (leaf[1],), None, places, EVERY)  # type: ignore[arg-type]
     with pytest.raises(AttributeError):
         batch_columns.put_leaves({KEYS[0]: object()}, [leaf], None, places, EVERY)  # type: ignore[dict-item,list-item]

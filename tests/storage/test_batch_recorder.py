@@ -5,6 +5,7 @@ import os
 import signal
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -19,17 +20,20 @@ from rlds_kit import EpisodeEnd, RecordingError
 from rlds_kit import spec as specs
 from rlds_kit.base.rlds_kit_pb2 import EpisodeStart
 from rlds_kit.storage.batch_buffer import BatchBuffer
+from rlds_kit.storage.batch_columns import Masks
 from rlds_kit.storage.batch_jobs import GivenStarts
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
-from rlds_kit.storage.batch_recorder import BatchRecorder, end_of
+from rlds_kit.storage.batch_recorder import BatchRecorder
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
+from rlds_kit.storage.row_log import BEGIN, CLOSE, IS_ATOMIC, REFUSE, RowLog
 from tests.storage.interrupting import interrupt_at
 
 LANES: Final = 3
 DECLARED: Final = specs.Dict({"observation": specs.Array((2,), np.float32), "reward": specs.Array((), np.float64)})
 Rows = dict[int, list[Any]]
+needs_logs = pytest.mark.skipif(not IS_ATOMIC, reason="without the extension, recorders use no logs")
 
 
 @pytest.fixture
@@ -174,13 +178,17 @@ def test_an_interrupted_row_is_there_or_not(
     assert number > 30
 
 
-def _plain_row(batch: BatchRecorder, row: int) -> tuple[RowKeys, tuple[Any, ...], BatchLeaves]:
-    """A row of all lanes that can be added again."""
-    observed, acted = batch.fields.leaves({"observation": np.zeros(2, np.float32)}, {"reward": 0.0})
+def _plain_row(
+    batch: BatchRecorder, row: int, terminated: np.ndarray | None = None
+) -> tuple[RowKeys, tuple[Any, ...], BatchLeaves]:
+    """A row of all lanes that a log can take."""
+    observed, acted = batch.fields.leaves({"observation": np.zeros(2, np.float32)}, {"reward": 0.0, "discount": 1.0})
     lanes = np.arange(LANES, dtype=np.float32)
     values = np.stack([np.full_like(lanes, row), lanes], axis=1), np.full(LANES, row / 2)
-    leaves = [BatchLeaf(key, each) for key, each in zip((*observed.keys, *acted.keys), values, strict=True)]
-    return RowKeys(tuple(observed.keys), tuple(acted.keys)), values, BatchLeaves(leaves[:1], leaves[1:])
+    discounts = np.ones(LANES) if terminated is None else np.where(terminated, 0.0, 1.0)
+    keys = RowKeys(tuple(observed.keys), tuple(acted.keys))
+    leaves = [BatchLeaf(*each) for each in zip((*keys.observed, *keys.acted), (*values, discounts), strict=True)]
+    return keys, values, BatchLeaves(leaves[:1], leaves[1:])
 
 
 def _read_plain(directory: Path) -> Rows:
@@ -190,112 +198,279 @@ def _read_plain(directory: Path) -> Rows:
         observations = np.array([step["observation"] for step in episode.steps])
         lane = episode.metadata["lane"]
         assert (observations[:, 1] == lane).all()
-        assert [step["reward"] for step in list(episode.steps)[:-1]] == (observations[1:, 0] / 2).tolist()
+        acted = [(step["reward"], step["discount"]) for step in list(episode.steps)[:-1]]
+        assert acted == [(row / 2, 1.0) for row in observations[1:, 0]]
         found[lane] = observations[:, 0].astype(int).tolist()
     return found
 
 
-@pytest.mark.thorough
-@pytest.mark.usefixtures("no_fsync")
-@pytest.mark.parametrize("handler", HANDLERS)
-@pytest.mark.parametrize("block_rows", [2, 64])
-@pytest.mark.parametrize("first", [1, 2, 3])
-def test_an_interrupted_row_like_earlier_ones_is_there_or_not(
-    tmp_path: Path, handler: str, block_rows: int, first: int
-) -> None:
-    """Wherever Ctrl-C or a handler that flushes or closes strikes, for all lanes alike; it is never there twice."""
-    number, struck = 0, ["begin"]
-    while struck:
-        directory = tmp_path / str(number)
-        policy = FlushPolicy(block_rows=block_rows, interval=None)
-        with Recorder(directory, DECLARED, policy=policy) as recorder:
-            batch = recorder.start_batch(LANES)
-            batch.start({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
-            keys, _, leaves = _plain_row(batch, 0)
-            batch.append(leaves)
-            for row in range(1, first):
-                _add_plain(batch, keys, row)
-            raised = None
-            with interrupt_at(number, _handlers(recorder)[handler]) as struck:
-                try:
-                    _add_plain(batch, keys, first)
-                except (KeyboardInterrupt, RecordingError) as error:
-                    raised = error
-            after = range(first + 1, first + 4) if handler != "close" or not struck else ()
-            for row in after:
-                _add_plain(batch, keys, row)
-        with_it, without = [*range(first + 1), *after], [*range(first), *after]
-        candidates = [with_it] if raised is None else [with_it, without]
-        assert _read_plain(directory) in [dict.fromkeys(range(LANES), each) for each in candidates], (number, struck)
-        number += 1
-    assert number > 20
+class _GivenAt:
+    """The starts of episodes that begin with rows of a log, whose first row is one of many."""
+
+    def __init__(self, log: RowLog, first: int) -> None:
+        self._first, self._made = first, dict[int, GivenStarts]()
+
+    def at(self, row: int) -> GivenStarts:
+        return self._made.setdefault(row, _starts_at(self._first + row))
 
 
-def _add_plain(batch: BatchRecorder, keys: RowKeys, row: int) -> None:
-    _, values, leaves = _plain_row(batch, row)
-    if not batch.append_again(keys, values):
-        batch.append(leaves)
-
-
-def test_rows_like_earlier_ones(tmp_path: Path) -> None:
-    """Are added to known columns of a buffer; nothing is added where there are none, or a value has another form."""
-    with Recorder(tmp_path, DECLARED, policy=FlushPolicy(block_rows=4, interval=None)) as recorder:
-        batch = recorder.start_batch(LANES)
-        batch.start({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
-        keys, values, leaves = _plain_row(batch, 0)
-        assert not batch.append_again(keys, values)
-        batch.append(leaves)
-        added, nbytes = [], batch.waiting_bytes
-        for row in range(1, 12):
-            _, values, leaves = _plain_row(batch, row)
-            added.append(batch.append_again(keys, values))
-            assert batch.waiting_bytes == nbytes * (row % 4 + 1) or not added[-1]
-            if not added[-1]:
-                batch.append(leaves)
-        assert not batch.append_again(keys, (values[0].astype(np.float64), values[1]))
-    assert added == [True, True, True, False] * 2 + [True, True, True]
-    assert _read_plain(tmp_path) == {lane: [*range(12)] for lane in range(LANES)}
+def _starts_at(place: int) -> GivenStarts:
+    """The starts of episodes that begin with the row that has so many before it."""
+    return GivenStarts({lane: start_message(metadata={"lane": lane, "place": place}) for lane in range(LANES)})
 
 
 class _Play:
-    """Rows like earlier ones, with episodes of `STEPS[lane]` rows: the next row begins the next episode."""
+    """Rows of all lanes; that after the end of an episode begins the next one of its lane.
+
+    Args:
+      batch: the recorder.
+      are_apart: whether begins, rows and ends are recorded by calls of their own, without a log.
+
+    Attributes:
+      is_apart: whether the last row was given to these calls.
+      logged: the number of rows that a log has taken.
+    """
 
     STEPS: Final = {0: 2, 1: 3, 2: 100}
 
     def __init__(self, batch: BatchRecorder, *, are_apart: bool = False) -> None:
-        self._batch, self._are_apart = batch, are_apart
-        batch.start({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
-        self._keys, _, leaves = _plain_row(batch, 0)
-        batch.append(leaves)
+        self.batch, self._are_apart = batch, are_apart
+        self._log: RowLog | None = None
+        self._keys = dict[bool, RowKeys]()
+        self._count = self.logged = 0
+        self.is_apart = False
 
-    def row(self, row: int) -> None:
-        starts = GivenStarts({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
-        begins = np.array([row % steps == 0 for steps in self.STEPS.values()])
+    def scripted(self, row: int) -> None:
+        """A row with which episodes end that have `STEPS[lane]` rows if no row is missing."""
         ends = np.array([row % steps == steps - 1 for steps in self.STEPS.values()])
-        end = end_of(EpisodeEnd.TERMINATED, terminated=True, truncated=False)
-        _, values, leaves = _plain_row(self._batch, row)
-        if not self._are_apart and self._batch.append_again(
-            self._keys,
-            values,
-            begins=(begins, starts) if begins.any() else None,
-            ends=(ends, ~ends, end) if ends.any() else None,
-        ):
+        self.row(row, ends & np.array([True, False, True]), ends & np.array([True, True, False]))
+
+    def row(self, row: int, terminated: np.ndarray, truncated: np.ndarray, some: np.ndarray | None = None) -> None:
+        """A row; its info has a number in lanes where `some` is true."""
+        own, values, leaves = _plain_row(self.batch, row, terminated)
+        masks: Masks = None
+        if some is not None:
+            (odd,) = self.batch.fields.leaves({"info": {"odd": 1}}, {})[0].keys
+            values, masks = (values[0], np.full(LANES, row), values[1]), (None, some, None)
+            leaves = BatchLeaves([*leaves.observed, BatchLeaf(odd, values[1], some)], leaves.acted)
+            own = RowKeys((*own.observed, odd), own.acted)
+        keys, self.is_apart = self._keys.setdefault(some is not None, own), False
+        if self._log is not None and self.batch.append_logged(self._log, keys, values, masks, (terminated, truncated)):
+            self.logged += 1
             return
-        if begins.any():
-            self._batch.start_later(begins, starts)
-        self._batch.append(leaves)
-        if ends.any():
-            self._batch.end_where(ends, EpisodeEnd.TERMINATED, terminated=True)
+        self.is_apart = True
+        due = self.settle()
+        if due.any():
+            self.batch.start_later(due, _starts_at(self._count))
+        self.batch.append(leaves)
+        self._count += 1
+        over = (terminated | truncated) & ~due
+        for flags in ((True, False), (False, True), (True, True)):
+            ended = over & (terminated == flags[0]) & (truncated == flags[1])
+            if ended.any():
+                ending = EpisodeEnd.TERMINATED if flags[0] else EpisodeEnd.TRUNCATED
+                self.batch.end_where(ended, ending, terminated=flags[0], truncated=flags[1])
+        self.is_apart = False
+        if not self._are_apart:
+            self._log = self.batch.open_log(over, BEGIN, partial(_GivenAt, first=self._count))
+
+    def settle(self) -> np.ndarray:
+        """Takes over what the log has; returns in which lanes an episode begins with the next row."""
+        due = ~np.array([self.batch.is_open(lane) for lane in range(LANES)])
+        if self._log is not None:
+            self._count += self._log.rows
+            self._log = None
+        return due
 
 
-def _episodes_of(directory: Path) -> list[tuple[int, list[int], EpisodeEnd | None]]:
-    """Lane, rows and end of each episode."""
-    return sorted(
-        (each.metadata["lane"], [int(step["observation"][0]) for step in each.steps], each.end)
-        for each in rlds_kit.open(directory).episodes
-    )
+_Content = list[tuple[Any, ...]]
 
 
+def _content(directory: Path) -> _Content:
+    """All that is known of each episode: where it began, its rows, its end and its flags."""
+    found = []
+    for each in rlds_kit.open(directory).episodes:
+        steps = list(each.steps)
+        assert {int(step["observation"][1]) for step in steps} == {each.metadata["lane"]}
+        rows = [
+            (int(step["observation"][0]), step.get("reward"), step.get("discount"), step.get("info")) for step in steps
+        ]
+        assert [reward for _, reward, _, _ in rows[:-1]] == [row / 2 for row, _, _, _ in rows[1:]]
+        found.append((each.metadata["lane"], each.metadata["place"], rows, each.end, each.terminated, each.truncated))
+    return sorted(found, key=lambda episode: episode[:2])
+
+
+def _as_open(episodes: _Content) -> _Content:
+    """Without ends: which an episode has is not known if it was recorded after its last row, by another call."""
+    return [episode[:3] for episode in episodes]
+
+
+@needs_logs
+@pytest.mark.thorough
+@pytest.mark.usefixtures("no_fsync")
+@pytest.mark.parametrize("handler", HANDLERS)
+@pytest.mark.parametrize("block_rows", [3, 64])
+@pytest.mark.parametrize("first", [1, 2, 3, 4])
+@pytest.mark.parametrize("has_ends", [False, True])
+def test_an_interrupted_row_of_a_log_is_there_with_its_begins_and_ends_or_not(
+    tmp_path: Path, handler: str, block_rows: int, first: int, *, has_ends: bool
+) -> None:
+    """Wherever Ctrl-C or a handler that flushes or closes strikes, for all lanes alike, and never twice.
+
+    The rows after it are recorded, and the episodes that begin and end with them.
+    """
+
+    def played(directory: Path, rows: list[int], *, number: int = -1) -> tuple[list[str], _Play, BaseException | None]:
+        """Records rows; a signal strikes in the one numbered `first`, and if the log took it, others follow."""
+        policy, raised, struck = FlushPolicy(block_rows=block_rows, interval=None), None, list[str]()
+        none = np.zeros(LANES, np.bool_)
+        with Recorder(directory, DECLARED, policy=policy) as recorder:
+            play = _Play(recorder.start_batch(LANES), are_apart=number < 0)
+            for row in rows:
+                with interrupt_at(number if row == first else 1 << 60, _handlers(recorder)[handler]) as now:
+                    try:
+                        if has_ends:
+                            play.scripted(row)
+                        else:
+                            play.row(row, none, none)
+                    except (KeyboardInterrupt, RecordingError) as error:
+                        raised = error
+                struck += now
+                if struck and (handler == "close" or (raised and play.is_apart)):
+                    break
+        return struck, play, raised
+
+    before, after = [*range(first)], [*range(first + 1, first + 5)]
+    expected: dict[str, _Content] = {}
+    for name, rows in {
+        "with": [*before, first, *after],
+        "without": [*before, *after],
+        "last with": [*before, first],
+        "last without": before,
+    }.items():
+        played(tmp_path / name, rows)
+        expected[name] = _content(tmp_path / name)
+    number, struck = 0, ["begin"]
+    while struck:
+        directory = tmp_path / str(number)
+        struck, play, raised = played(directory, [*before, first, *after], number=number)
+        found, kind = _content(directory), ""
+        if struck and (handler == "close" or (raised and play.is_apart)):
+            kind = "last "
+            found = _as_open(found)
+        names = [f"{kind}with", f"{kind}without"][: 1 + (raised is not None)]
+        assert found in [_as_open(expected[name]) if kind else expected[name] for name in names], (number, struck)
+        assert play.logged or struck
+        number += 1
+    assert number > 20
+
+
+@needs_logs
+@pytest.mark.thorough
+@pytest.mark.usefixtures("no_fsync")
+@pytest.mark.parametrize("handler", ["ctrl-c", "flush"])
+def test_no_row_is_lost_after_an_interrupted_end_of_a_log(tmp_path: Path, handler: str) -> None:
+    """Wherever Ctrl-C or a handler that flushes strikes in a call that takes over the rows of a log, which go on."""
+    number, struck = -1, ["begin"]
+    while struck:
+        directory = tmp_path / str(number)
+        with Recorder(directory, DECLARED, policy=FlushPolicy.manual()) as recorder:
+            play = _Play(recorder.start_batch(LANES), are_apart=number < 0)
+            for row in range(8):
+                if row == 4 and number >= 0:
+                    with interrupt_at(number, _handlers(recorder)[handler]) as struck, suppress(KeyboardInterrupt):
+                        play.batch.is_open(0)
+                play.scripted(row)
+        assert _content(directory) == _content(tmp_path / "-1"), (number, struck)
+        number += 1
+    assert number > 5
+
+
+def _begun(recorder: Recorder) -> BatchRecorder:
+    """A recorder of lanes with open episodes."""
+    batch = recorder.start_batch(LANES)
+    batch.start_later(np.ones(LANES, np.bool_), _starts_at(0))
+    return batch
+
+
+NONE: Final = np.zeros(LANES, np.bool_)
+
+
+def _log_of(batch: BatchRecorder, after_end: int = BEGIN) -> RowLog | None:
+    return batch.open_log(NONE, after_end, partial(_GivenAt, first=1))
+
+
+def _logged(batch: BatchRecorder, after_end: int = BEGIN) -> RowLog:
+    found = _log_of(batch, after_end)
+    assert found is not None
+    return found
+
+
+@needs_logs
+def test_rows_of_a_log(tmp_path: Path) -> None:
+    """Are added to known columns of a buffer; nothing is added where there are none, or a value has another form."""
+    flags = NONE, NONE
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy(block_rows=4, interval=None)) as recorder:
+        batch = _begun(recorder)
+        assert _log_of(batch) is None
+        keys, values, leaves = _plain_row(batch, 0)
+        batch.append(leaves)
+        log = _logged(batch)
+        added, nbytes = [], batch.waiting_bytes
+        (odd,) = batch.fields.leaves({"info": {"odd": 1}}, {})[0].keys
+        unknown = RowKeys((*keys.observed, odd), keys.acted)
+        for _ in range(2):  # the second time, it is known that there is no such column
+            assert not batch.append_logged(log, unknown, (values[0], np.zeros(LANES, int), values[1]), None, flags)
+        for row in range(1, 12):
+            _, values, leaves = _plain_row(batch, row)
+            added.append(batch.append_logged(log, keys, values, None, flags))
+            if not added[-1]:
+                batch.append(leaves)
+                log = _logged(batch)
+            assert batch.waiting_bytes == nbytes * (row % 4 + 1)
+        assert not batch.append_logged(log, keys, (values[0].astype(np.float64), values[1]), None, flags)
+    assert added == [True, True, True, False] * 2 + [True, True, True]
+    assert _read_plain(tmp_path) == {lane: [*range(12)] for lane in range(LANES)}
+
+
+@needs_logs
+@pytest.mark.parametrize("deed", ["flush", "cut", "ids", "is_open", "end", "append", "another log", "close"])
+def test_a_log_takes_no_row_after_anything_else_was_done(tmp_path: Path, deed: str) -> None:
+    """It would be lost; the rows before are recorded, and those that follow in another log."""
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
+        batch = _begun(recorder)
+        keys, values, leaves = _plain_row(batch, 0)
+        batch.append(leaves)
+        log = _logged(batch)
+        assert batch.append_logged(log, keys, _plain_row(batch, 1)[1], None, (NONE, NONE))
+        match deed:
+            case "flush":
+                recorder.flush()
+            case "cut":
+                with batch._intake.lock:
+                    batch.cut()
+            case "ids":
+                assert len(recorder.durable) == LANES
+            case "is_open":
+                assert batch.is_open(0)
+            case "end":
+                batch.end([], EpisodeEnd.TERMINATED)
+            case "append":
+                batch.append(_plain_row(batch, 2)[2])
+            case "another log":
+                assert _logged(batch) is not log
+            case "close":
+                recorder.close()
+        assert not batch.append_logged(log, keys, values, None, (NONE, NONE))
+        rows = [0, 1, 2] if deed == "append" else [0, 1]
+        if deed != "close":
+            batch.append(_plain_row(batch, len(rows))[2])
+            assert batch.append_logged(_logged(batch), keys, _plain_row(batch, len(rows) + 1)[1], None, (NONE, NONE))
+            rows += [len(rows), len(rows) + 1]
+    assert _read_plain(tmp_path) == dict.fromkeys(range(LANES), rows)
+
+
+@needs_logs
 @pytest.mark.parametrize(
     "policy", [FlushPolicy(block_rows=4, interval=None), FlushPolicy.manual(), FlushPolicy.every_episode()]
 )
@@ -304,109 +479,158 @@ def test_rows_with_which_episodes_begin_and_end(tmp_path: Path, policy: FlushPol
     for name in ("together", "apart"):
         with Recorder(tmp_path / name, DECLARED, policy=policy) as recorder:
             play = _Play(recorder.start_batch(LANES), are_apart=name == "apart")
-            for row in range(1, 13):
-                play.row(row)
+            for row in range(13):
+                play.scripted(row)
                 if policy.each_episode and row in (1, 2, 3, 5):
                     assert sum(len(each) for each in rlds_kit.open(tmp_path / name).episodes) >= row + 1
-    found = _episodes_of(tmp_path / "together")
-    assert found == _episodes_of(tmp_path / "apart")
-    assert [rows for lane, rows, _ in found if lane == 1] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11], [12]]
-    assert {end for _, rows, end in found if rows[-1] < 12} == {EpisodeEnd.TERMINATED}
+            assert (play.logged > 3) == (name == "together")
+    found = _content(tmp_path / "together")
+    assert found == _content(tmp_path / "apart")
+    of_lanes = [[[row for row, *_ in rows] for lane, _, rows, *_ in found if lane == chosen] for chosen in range(LANES)]
+    assert of_lanes[0] == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [12]]
+    assert of_lanes[1] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11], [12]]
+    assert of_lanes[2] == [[*range(13)]]
+    ends = [(lane, end, *flags) for lane, _, rows, end, *flags in found if rows[-1][0] < 12]
+    assert {*ends} == {(0, EpisodeEnd.TERMINATED, True, True), (1, EpisodeEnd.TRUNCATED, False, True)}
+    assert {rows[-2][2] for lane, _, rows, *_ in found if lane == 0 and rows[-1][0] < 12} == {0.0}
+    assert {rows[-2][2] for lane, _, rows, *_ in found if lane == 1 and rows[-1][0] < 12} == {1.0}
 
 
-def test_an_episode_does_not_begin_within_another_one(tmp_path: Path) -> None:
-    """The caller must begin it by itself, which ends the other one as INTERRUPTED."""
-    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
-        play, every = _Play(batch := recorder.start_batch(LANES)), np.ones(LANES, np.bool_)
-        play.row(1)
-        keys, values, leaves = _plain_row(batch, 2)
-        starts = GivenStarts({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
-        assert not batch.append_again(keys, values, begins=(every, starts))
-        batch.start_later(every, starts)
-        batch.append(leaves)
-    ended = [(0, [0, 1], EpisodeEnd.TERMINATED), *((lane, [0, 1], EpisodeEnd.INTERRUPTED) for lane in (1, 2))]
-    assert _episodes_of(tmp_path) == sorted([*ended, *((lane, [2], EpisodeEnd.INTERRUPTED) for lane in range(LANES))])
+_DEEDS: Final = st.one_of(
+    st.tuples(st.just("row"), st.integers(0, 7), st.integers(0, 7), st.none() | st.integers(0, 7)),
+    st.tuples(st.just("row"), st.just(0), st.just(0), st.none()),
+    st.tuples(st.sampled_from(("flush", "durable", "ids", "cut")), st.just(0), st.just(0), st.none()),
+    st.tuples(st.just("interrupt"), st.integers(1, 7), st.just(0), st.none()),
+)
 
 
-@pytest.mark.thorough
-@pytest.mark.usefixtures("no_fsync")
-@pytest.mark.parametrize("handler", HANDLERS)
-@pytest.mark.parametrize("block_rows", [3, 64])
-@pytest.mark.parametrize("first", [1, 2, 3])
-def test_an_interrupted_row_is_there_with_its_begins_and_ends_or_not(
-    tmp_path: Path, handler: str, block_rows: int, first: int
+def _bits(number: int) -> np.ndarray:
+    return np.array([bool(number & 1 << lane) for lane in range(LANES)])
+
+
+@given(deeds=st.lists(_DEEDS, max_size=30), block_rows=st.sampled_from([None, 4]), each_episode=st.booleans())
+def test_a_log_records_what_other_calls_record(
+    tmp_path_factory: pytest.TempPathFactory,
+    deeds: list[tuple[str, int, int, int | None]],
+    block_rows: int | None,
+    each_episode: bool,
 ) -> None:
-    """Wherever Ctrl-C or a handler that flushes or closes strikes."""
-
-    def recorded(directory: Path, rows: list[int], *, number: int = -1) -> tuple[list[str], bool]:
-        """Records rows, the last of them with a signal; returns what was interrupted, and whether by an error."""
-        with Recorder(directory, DECLARED, policy=FlushPolicy(block_rows=block_rows, interval=None)) as recorder:
-            play = _Play(recorder.start_batch(LANES))
-            for row in rows[:-1]:
-                play.row(row)
-            with interrupt_at(number, _handlers(recorder)[handler]) as struck:
-                try:
-                    play.row(rows[-1])
-                except (KeyboardInterrupt, RecordingError):
-                    return struck, True
-        return struck, False
-
-    rows = [*range(1, first + 1)]
-    for name, each in (("with", rows), ("without", rows[:-1])):
-        with Recorder(tmp_path / name, DECLARED) as recorder:
-            play = _Play(recorder.start_batch(LANES))
-            for row in each:
-                play.row(row)
-    number, struck = 0, ["begin"]
-    while struck:
-        struck, is_raised = recorded(tmp_path / str(number), rows, number=number)
-        found = _as_open(_episodes_of(tmp_path / str(number)))
-        candidates = [_as_open(_episodes_of(tmp_path / name)) for name in ("with", "without")]
-        assert found in (candidates if is_raised else candidates[:1]), (number, struck)
-        number += 1
-    assert number > 20
-
-
-def _as_open(episodes: list[tuple[int, list[int], EpisodeEnd | None]]) -> list[tuple[int, list[int]]]:
-    """Lane and rows: which end an episode has depends on whether a row of the next one began it."""
-    return [(lane, rows) for lane, rows, _ in episodes]
+    """Rows with and without infos, ends of each kind and the begins after them, whatever is done in between."""
+    home, seen = tmp_path_factory.mktemp("log"), dict[str, list[Any]]()
+    for name in ("log", "apart"):
+        policy = FlushPolicy(block_rows=block_rows, interval=None, each_episode=each_episode)
+        ids, notes = set[bytes](), seen.setdefault(name, [])
+        with Recorder(home / name, DECLARED, policy=policy) as recorder:
+            play = _Play(recorder.start_batch(LANES), are_apart=name == "apart")
+            batch, row = play.batch, 0
+            for deed, one, other, some in deeds:
+                match deed:
+                    case "row":
+                        play.row(row, _bits(one), _bits(other), None if some is None else _bits(some))
+                        row += 1
+                    case "flush":
+                        recorder.flush()
+                        notes.append(sorted(recorder.durable.values()))
+                    case "durable":
+                        assert len(recorder.durable) == sum(batch.is_open(lane) for lane in range(LANES))
+                    case "ids":
+                        with batch._intake.lock:
+                            now = batch.ids
+                            assert now == batch.ids
+                        assert len({*now}) == sum(batch.is_open(lane) for lane in range(LANES))
+                        ids |= {*now}
+                    case "cut":
+                        with batch._intake.lock:
+                            batch.cut()
+                    case "interrupt":
+                        batch.end_where(_bits(one) & ~play.settle(), EpisodeEnd.INTERRUPTED)
+        assert ids <= {episode.id.bytes for episode in rlds_kit.open(home / name).episodes}
+    assert seen["log"] == seen["apart"]
+    np.testing.assert_equal(_content(home / "log"), _content(home / "apart"))
 
 
+@needs_logs
+def test_a_log_is_of_lanes_that_have_an_episode_or_begin_one(tmp_path: Path) -> None:
+    """None begins within another one: the caller must begin it by itself, which ends the other one as INTERRUPTED."""
+    some, every = np.array([True, False, False]), np.ones(LANES, np.bool_)
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
+        play = _Play(batch := recorder.start_batch(LANES))
+        play.scripted(0)
+        play.row(1, some, NONE)
+        play.settle()
+        keys, values, _ = _plain_row(batch, 2)
+        for due in (every, NONE, ~some):
+            assert batch.open_log(due, BEGIN, partial(_GivenAt, first=2)) is None
+        log = batch.open_log(some, BEGIN, partial(_GivenAt, first=2))
+        assert log is not None
+        assert batch.append_logged(log, keys, values, None, (NONE, NONE))
+        batch.start_later(every, _starts_at(3))
+        batch.append(_plain_row(batch, 3)[2])
+    assert [(lane, place, [row for row, *_ in rows], end) for lane, place, rows, end, *_ in _content(tmp_path)] == [
+        (0, 0, [0, 1], EpisodeEnd.TERMINATED),
+        (0, 2, [2], EpisodeEnd.INTERRUPTED),
+        (0, 3, [3], EpisodeEnd.INTERRUPTED),
+        *((lane, 0, [0, 1, 2], EpisodeEnd.INTERRUPTED) for lane in (1,)),
+        (1, 3, [3], EpisodeEnd.INTERRUPTED),
+        (2, 0, [0, 1, 2], EpisodeEnd.INTERRUPTED),
+        (2, 3, [3], EpisodeEnd.INTERRUPTED),
+    ]
+
+
+@needs_logs
+@pytest.mark.parametrize(("after_end", "is_added"), [(REFUSE, False), (CLOSE, True)])
+def test_rows_with_ends_that_no_autoreset_follows(tmp_path: Path, after_end: int, is_added: bool) -> None:
+    """Such a row is not added; or it is the last one, and its episodes have ended."""
+    over = np.array([False, True, False])
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
+        batch = _begun(recorder)
+        keys, _, leaves = _plain_row(batch, 0)
+        batch.append(leaves)
+        log = _logged(batch, after_end)
+        assert batch.append_logged(log, keys, _plain_row(batch, 1)[1], None, (NONE, NONE))
+        waiting = batch.waiting_bytes
+        assert batch.append_logged(log, keys, _plain_row(batch, 2)[1], None, (NONE, over)) == is_added
+        assert (batch.waiting_bytes > waiting) == is_added
+        assert batch.append_logged(log, keys, _plain_row(batch, 3)[1], None, (NONE, NONE)) != is_added
+        assert [batch.is_open(lane) for lane in range(LANES)] == [True, not is_added, True]
+    rows = [0, 1, 2] if is_added else [0, 1, 3]
+    assert _read_plain(tmp_path) == dict.fromkeys(range(LANES), rows)
+    ended = [EpisodeEnd.TRUNCATED if flag and is_added else EpisodeEnd.INTERRUPTED for flag in over]
+    assert [end for *_, end, _, _ in _content(tmp_path)] == ended
+
+
+@needs_logs
 def test_an_interrupted_row_leaves_no_value_to_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which has the form of an earlier one, without an info that the interrupted row had."""
-    swap, raises = BatchRecorder._swap, list[bool]()
+    """Nor to those of a log, without an info that the interrupted row had."""
+    commit, raises = BatchRecorder._commit, list[bool]()
 
-    def interrupted(self: BatchRecorder, *states: Any) -> bool:
+    def interrupted(self: BatchRecorder, *given: Any) -> bool:
         if raises:
             raise KeyboardInterrupt
-        return swap(self, *states)
+        return commit(self, *given)
 
-    monkeypatch.setattr(BatchRecorder, "_swap", interrupted)
-    some = np.array([True, False, True])
+    monkeypatch.setattr(BatchRecorder, "_commit", interrupted)
+    some, found = np.array([True, False, True]), dict[int, list[bool]]()
     with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
-        batch = recorder.start_batch(LANES)
-        batch.start({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
-        plain, _, _ = _plain_row(batch, 0)
-        (odd,) = set(batch.fields.leaves({"info": {"odd": 1}}, {})[0].keys)
-        full = RowKeys((*plain.observed, odd), plain.acted)
-        for row in range(6):
-            _, (observation, reward), leaves = _plain_row(batch, row)
-            values, masks = (observation, np.full(LANES, row), reward), (None, some, None)
-            if row < 2:
-                info = [BatchLeaf(odd, values[1], some)] if row else []
-                batch.append(BatchLeaves([*leaves.observed, *info], leaves.acted))
-                continue
-            if row == 3:
-                raises.append(True)
-                with pytest.raises(KeyboardInterrupt):
-                    batch.append_again(full, values, masks)
-                raises.clear()
-                assert batch.append_again(plain, (observation, reward))
-            else:
-                assert batch.append_again(full, values, masks)
+        play = _Play(batch := recorder.start_batch(LANES))
+        for row in range(3):
+            play.row(row, NONE, NONE, some if row else None)
+        play.settle()
+        raises.append(True)
+        with pytest.raises(KeyboardInterrupt):
+            play.row(3, NONE, NONE, some)
+        raises.clear()
+        keys, values, leaves = _plain_row(batch, 3)
+        log = _log_of(batch)
+        if log is None or not batch.append_logged(log, keys, values, None, (NONE, NONE)):
+            batch.append(leaves)
+            log = _logged(batch)
+        for row in (4, 5):
+            assert batch.append_logged(log, keys, _plain_row(batch, row)[1], None, (NONE, NONE))
     for episode in rlds_kit.open(tmp_path).episodes:
-        flags = [False, True, True, False, True, True] if some[episode.metadata["lane"]] else [False] * 6
-        assert ["odd" in step.get("info", {}) for step in episode.steps] == flags
+        found[episode.metadata["lane"]] = ["odd" in step.get("info", {}) for step in episode.steps]
+    assert found == {lane: [False, bool(some[lane]), bool(some[lane]), *[False] * 3] for lane in range(LANES)}
+    assert play.logged == 1
 
 
 def test_the_memory_of_a_buffer_is_free_when_all_of_its_rows_are_written(
@@ -431,6 +655,7 @@ def test_the_memory_of_a_buffer_is_free_when_all_of_its_rows_are_written(
     assert _read_plain(tmp_path) == {0: [0, 1, 2], 1: [0], 2: [0, 1, 2]}
 
 
+@needs_logs
 def test_a_later_buffer_has_room_for_as_many_rows_as_its_first_row_allows(tmp_path: Path) -> None:
     """The first row of episodes is light, as it has no action."""
     spec = specs.Dict({"observation": specs.Array((), np.float32), "action": specs.Array((9000,), np.float32)})
@@ -438,18 +663,19 @@ def test_a_later_buffer_has_room_for_as_many_rows_as_its_first_row_allows(tmp_pa
         batch = recorder.start_batch(LANES)
         batch.start({lane: start_message() for lane in range(LANES)})
         values = np.zeros(LANES, np.float32), np.zeros((LANES, 9000), np.float32)
-        observed, acted = batch.fields.leaves({"observation": values[0][0]}, {"action": values[1][0]})
-        leaves = [BatchLeaf(key, each) for key, each in zip((*observed.keys, *acted.keys), values, strict=True)]
+        observed, acted = batch.fields.leaves({"observation": values[0][0]}, {"action": values[1][0], "discount": 1.0})
         keys = RowKeys(tuple(observed.keys), tuple(acted.keys))
+        arrays: list[np.ndarray] = [*values, np.ones(LANES)]
+        leaves = [BatchLeaf(key, each) for key, each in zip((*keys.observed, *keys.acted), arrays, strict=True)]
         batch.append(BatchLeaves(leaves[:1]))
         for _ in range(2):
             recorder.flush()
-            if not batch.append_again(keys, values):
-                batch.append(BatchLeaves(leaves[:1], leaves[1:]))
-        assert batch.append_again(keys, values)
+            assert _log_of(batch) is None
+            batch.append(BatchLeaves(leaves[:1], leaves[1:]))
+        assert batch.append_logged(_logged(batch), keys, values, None, (NONE, NONE))
         buffer = batch._state.buffer
         assert buffer is not None
-        assert buffer.capacity * LANES * 36_004 * 3 <= 20 << 20
+        assert buffer.capacity * LANES * 36_012 * 3 <= 20 << 20
 
 
 @given(deeds=st.lists(st.tuples(st.sampled_from(("start", "end", "row", "flush")), st.integers(1, 7)), max_size=20))

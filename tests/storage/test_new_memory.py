@@ -19,6 +19,7 @@ from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.buffer import ArrayBuffer
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.native import native
+from rlds_kit.storage.row_log import BEGIN, RowLog
 
 HUGE = 2 << 20
 ROW = 100_800
@@ -56,7 +57,7 @@ def _can_populate() -> bool:
     return bool(ctypes.CDLL(None).madvise(address, size, POPULATE_WRITE) == 0)
 
 
-@pytest.fixture(params=["row", "lanes"])
+@pytest.fixture(params=["row", "lanes", "log"])
 def put(request: pytest.FixtureRequest) -> Callable[[np.ndarray, int], None]:
     """A function that copies a row of ones."""
     if not _can_populate():
@@ -65,6 +66,14 @@ def put(request: pytest.FixtureRequest) -> Callable[[np.ndarray, int], None]:
     if request.param == "row":
         return lambda rows, at: _check(put_row(rows, at, row))
     lanes = row.reshape(8, -1)
+    if request.param == "log":
+        no, discounts = np.zeros(8, np.bool_), np.zeros((1 << 11, 8))
+
+        def log(rows: np.ndarray, at: int) -> None:
+            columns = (rows.reshape(-1, *lanes.shape), None, discounts, None)
+            _check(RowLog(np.full(8, at), no, 1, BEGIN).put(columns, (lanes,), None, no, no) > 0)
+
+        return log
     return lambda rows, at: _check(put_lanes(rows.reshape(-1, *lanes.shape), np.full(8, at), None, lanes))
 
 
@@ -176,3 +185,36 @@ def test_a_frame_that_is_resized_meanwhile_is_not_read() -> None:
     assert done[-1] is False
     assert all(done[:-1])
     assert not rows[len(done) - 1].any()
+
+
+def test_a_log_that_is_closed_meanwhile_takes_no_row() -> None:
+    """The thread that writes blocks may have closed it: the row would be lost."""
+    if not _can_populate():
+        pytest.skip("the kernel is older than 5.14")
+    memory, interval = _new(64 * HUGE), sys.getswitchinterval()
+    rows = memory.reshape(64, 1, HUGE)
+    value, no, discounts = np.ones((1, HUGE), np.uint8), np.zeros(1, np.bool_), np.zeros((64, 1))
+    logs = [RowLog(np.full(1, at), no, 1, BEGIN) for at in range(64)]
+    when_closed, waiting, added = list[int](), threading.Event(), list[bool]()
+
+    def close() -> None:
+        waiting.set()
+        time.sleep(0.005)
+        when_closed.extend(each.rows for each in logs)
+        for each in logs:
+            each.close()
+
+    thread = threading.Thread(target=close)
+    sys.setswitchinterval(1000)  # the other thread runs only where a function releases the GIL
+    try:
+        thread.start()
+        waiting.wait()
+        while len(added) < len(rows) and not when_closed:
+            added.append(logs[len(added)].put((rows, None, discounts, None), (value,), None, no, no) > 0)
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert added[-1] is False
+    assert all(added[:-1])
+    assert [each.rows for each in logs] == when_closed
+    assert rows[:, 0, 0].tolist() == when_closed
