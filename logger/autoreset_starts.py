@@ -9,7 +9,7 @@ import numpy as np
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import UnsupportedTypeError
 from rlds_kit.base.reset_chain import RESET_CHAIN
-from rlds_kit.logger.reset_counter import ResetCounters, ResetCounts
+from rlds_kit.logger.reset_counter import ResetCounters, ResetCounts, position_of
 from rlds_kit.logger.vector_result import start_provenance
 from rlds_kit.spec import value
 from rlds_kit.storage.array_form import any_true
@@ -49,13 +49,8 @@ class LaterStarts(NamedTuple):
         return self._filled(lane, episode_id).SerializeToString()
 
     def _filled(self, lane: int, episode_id: bytes) -> pb.EpisodeStart:
-        """The first record of the episode of a lane; changed at the next call for an episode of the same chain."""
-        chain = self.chains[lane]
-        chain.start.episode_id, chain.start.started_unix_ns = episode_id, self.started_unix_ns
         position = self.counts.position(lane, self.steps)
-        if position is not None:
-            _, chain.resets.integer, chain.steps.integer = position
-        return chain.start
+        return _filled(self.chains[lane], episode_id, self.started_unix_ns, position)
 
 
 class LoggedStarts:
@@ -70,19 +65,60 @@ class LoggedStarts:
 
     def __init__(self, log: RowLog, chains: "Mapping[int, _Chain]", counts: ResetCounts, steps: int) -> None:
         self._log, self._chains, self._counts, self._steps = log, chains, counts, steps
-        self._resets: np.ndarray | None = None
-        self._made = dict[int, LaterStarts]()
+        self._seeded, self._others = counts.seeded.tolist(), counts.others.tolist()  # read in less time than arrays
+        self._replaced: np.ndarray | None = None  # `[rows, environments]`
+        self._made = dict[int, _StartsAtRow]()
 
-    def at(self, row: int) -> LaterStarts:
+    def at(self, row: int) -> "_StartsAtRow":
         """Of those that begin with a row; the same object at each call. The log is closed."""
         # The last call is one of C: a signal handler may need the same ids.
-        return self._made.get(row) or self._made.setdefault(row, self._make(row))
+        return self._made.get(row) or self._made.setdefault(row, _StartsAtRow(self, row, {}))
 
-    def _make(self, row: int) -> LaterStarts:
-        if self._resets is None:
-            self._resets = np.cumsum(self._log.begins(), axis=0, dtype=np.int64)
-        counts = self._counts._replace(replaced=self._counts.replaced + self._resets[row])
-        return LaterStarts(int(self._log.times[row]), self._chains, counts, self._steps + row + 1, {})
+    def filled(self, lane: int, row: int, episode_id: bytes) -> pb.EpisodeStart:
+        """The first record of an episode; changed at the next call for one of the same chain. Not thread-safe."""
+        if self._replaced is None:
+            self._replaced = self._counts.replaced + np.cumsum(self._log.begins(), axis=0, dtype=np.int64)
+        others = self._others[0][lane], self._others[1][lane]
+        position = position_of(self._seeded[lane], int(self._replaced[row, lane]), others, self._steps + row + 1)
+        return _filled(self._chains[lane], episode_id, int(self._log.times[row]), position)
+
+
+class _StartsAtRow(NamedTuple):
+    """The starts of the episodes that begin with a row of a log.
+
+    Attributes:
+      of: of all rows.
+      row: number of the row.
+      ids: of the episodes, by lane, as far as they were needed.
+    """
+
+    of: LoggedStarts
+    row: int
+    ids: dict[int, bytes]
+
+    def episode_id(self, lane: int) -> bytes:
+        """As in `LaterStarts`."""
+        return self.ids.setdefault(lane, new_id())
+
+    def message(self, lane: int, episode_id: bytes) -> pb.EpisodeStart:
+        """As in `LaterStarts`."""
+        start = pb.EpisodeStart()
+        start.CopyFrom(self.of.filled(lane, self.row, episode_id))
+        return start
+
+    def serialized(self, lane: int, episode_id: bytes) -> bytes:
+        """As in `LaterStarts`."""
+        return self.of.filled(lane, self.row, episode_id).SerializeToString()
+
+
+def _filled(
+    chain: "_Chain", episode_id: bytes, started_unix_ns: int, position: tuple[int, int, int] | None
+) -> pb.EpisodeStart:
+    """The first record of an episode of a chain, from its `ResetCounts.position`; changed at the next call."""
+    chain.start.episode_id, chain.start.started_unix_ns = episode_id, started_unix_ns
+    if position is not None:
+        _, chain.resets.integer, chain.steps.integer = position
+    return chain.start
 
 
 class AutoresetStarts:

@@ -31,9 +31,17 @@ class ResetCounts(NamedTuple):
           index: of the environment.
           steps: that any of them has made.
         """
-        seeded, replaced = int(self.seeded[index]), int(self.replaced[index])
         resets, missed = self.others[:, index].tolist()
-        return (seeded, replaced + resets - seeded, steps - replaced - missed) if seeded else None
+        return position_of(int(self.seeded[index]), int(self.replaced[index]), (resets, missed), steps)
+
+
+def position_of(seeded: int, replaced: int, others: tuple[int, int], steps: int) -> tuple[int, int, int] | None:
+    """As `ResetCounts.position`, of the counts of one environment.
+
+    >>> position_of(1, 2, (1, 3), 10)
+    (1, 2, 5)
+    """
+    return (seeded, replaced + others[0] - seeded, steps - replaced - others[1]) if seeded else None
 
 
 class ResetCounters:

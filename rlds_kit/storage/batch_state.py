@@ -74,20 +74,20 @@ class LoggedRows(NamedTuple):
 
     def apply(self, episodes: _Episodes, parts: EpisodeParts) -> None:
         """Begins and ends episodes, and adds the last parts of those that end."""
-        log, rows, places = self.log, self.log.rows, self.log.begin.tolist()
-
-        def begin(lane: int, row: int, starts: Starts) -> None:
-            episodes[lane] = OpenEpisode(starts.episode_id(lane), starts, 0, places[lane] + row)
-
+        log, count, places = self.log, self.log.rows, self.log.begin.tolist()
         for lane in log.first.nonzero()[0].tolist():
-            begin(lane, 0, log.starts_at(0))
-        for row in np.unique(log.ends[:rows].nonzero()[0]).tolist():
-            codes = log.ends[row].tolist()
-            starts = log.starts_at(row + 1) if row + 1 < rows else None
-            for lane in log.ends[row].nonzero()[0].tolist():
-                parts.add(lane, episodes.pop(lane), places[lane] + row + 1, _ENDS[codes[lane]])
-                if starts is not None:
-                    begin(lane, row + 1, starts)
+            starts = log.starts_at(0)
+            episodes[lane] = OpenEpisode(starts.episode_id(lane), starts, 0, places[lane])
+        rows, lanes = log.ends[:count].nonzero()
+        codes, last = log.ends[rows, lanes].tolist(), -1
+        for row, lane, code in zip((rows + 1).tolist(), lanes.tolist(), codes, strict=True):
+            place = places[lane] + row
+            parts.add(lane, episodes.pop(lane), place, _ENDS[code])
+            if row == count:
+                continue
+            if row != last:
+                starts, last = log.starts_at(row), row
+            episodes[lane] = OpenEpisode(starts.episode_id(lane), starts, 0, place)
 
     def last_starts(self, left: np.ndarray) -> Iterator[tuple[int, Starts]]:
         """Of the lanes that are left, `[lanes]` bool, those that begin episodes here, and their last starts."""
