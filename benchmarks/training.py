@@ -3,27 +3,23 @@
     python benchmarks/training.py
     python benchmarks/training.py --env-id HalfCheetah-v5     # with gymnasium[mujoco]
 
-A pair of trainings, one with `VectorLogger` and one without, takes turns: one update of each, while the process of the
-other one is stopped. So both are slow when the machine is. Each has one thread of Torch, and they must end with the
-same weights, bit for bit. The report has the ratio of the times of each pair, for plain environments, and for such
-with `RecordEpisodeStatistics` around each, as CleanRL has them.
+Trainings with and without `VectorLogger` run in turn, each in a new process, with one thread of Torch. Both must end
+with the same weights, bit for bit. The report has the ratio of the times of each pair, for plain environments, and for
+such with `RecordEpisodeStatistics` around each, as CleanRL has them.
 """
 
 import argparse
-import contextlib
 import hashlib
-import itertools
 import json
 import os
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -31,8 +27,6 @@ import torch
 from side_by_side import machine, page
 from torch import nn
 from torch.distributions import Categorical, Normal
-
-from rlds_kit.storage.policy import TIMER_SECONDS
 
 ENVIRONMENTS = 64
 HORIZON = 128
@@ -69,9 +63,7 @@ def _layers(inputs: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs))
 
 
-def train(
-    envs: gymnasium.vector.VectorEnv[Any, Any, Any], updates: int, after_update: Callable[[], None] = lambda: None
-) -> str:
+def train(envs: gymnasium.vector.VectorEnv[Any, Any, Any], updates: int) -> str:
     """Trains; returns the SHA-256 of the weights."""
     torch.manual_seed(1)
     agent = Agent(envs)
@@ -89,7 +81,6 @@ def train(
             now, over = _tensor(observation), _tensor(np.logical_or(terminated, truncated))
             rows.append([*row, _tensor(reward)])
         _update(agent, optimizer, [torch.stack(each) for each in zip(*rows, strict=True)], now, over)
-        after_update()
     digest = hashlib.sha256()
     for weights in agent.state_dict().values():
         digest.update(weights.numpy().tobytes())
@@ -127,41 +118,19 @@ def _update(
             optimizer.step()
 
 
-class Clock:
-    """Counts the seconds of a process between its turns."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._begin = 0.0
-
-    def turn(self) -> None:
-        """Ends this turn, and begins the next one when the parent process says so."""
-        self.seconds += time.perf_counter() - self._begin if self._begin else 0.0
-        print("next", flush=True)
-        sys.stdin.readline()
-        self._begin = time.perf_counter()
-
-    def stop(self) -> None:
-        """Ends the last turn."""
-        self.seconds += time.perf_counter() - self._begin
-
-
 def play(env_id: str, updates: int, folder: str, *, has_statistics: bool) -> None:
-    """One training in turns, recorded into a folder unless it is empty; prints its seconds and weights."""
+    """One training, recorded into a folder unless it is empty; prints its seconds and weights."""
     from rlds_kit import logger
 
     torch.set_num_threads(1)
     wrappers = [gymnasium.wrappers.RecordEpisodeStatistics] if has_statistics else []
     envs: Any = gymnasium.make_vec(env_id, num_envs=ENVIRONMENTS, vectorization_mode="sync", wrappers=wrappers)
-    clock = Clock()
-    clock.turn()
+    begin = time.perf_counter()
     if folder:
-        policy = logger.FlushPolicy.seconds(2 * TIMER_SECONDS)  # half of the time, the process is stopped
-        envs = logger.VectorLogger(envs, folder, policy=policy)
-    weights = train(envs, updates, clock.turn)
+        envs = logger.VectorLogger(envs, folder)
+    weights = train(envs, updates)
     envs.close()
-    clock.stop()
-    print(json.dumps({"seconds": clock.seconds, "weights": weights}), flush=True)
+    print(json.dumps({"seconds": time.perf_counter() - begin, "weights": weights}))
 
 
 def main() -> None:
@@ -193,59 +162,20 @@ class _Pairs(NamedTuple):
     weights: set[str]
 
 
-class _Training:
-    """A training in a process of its own, which runs in its turns only.
-
-    Attributes:
-      result: what it printed in the end; None: it has not ended.
-    """
-
-    def __init__(self, command: list[str]) -> None:
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self._to, self._from = cast("IO[str]", self._process.stdin), cast("IO[str]", self._process.stdout)
-        self.result: dict[str, Any] | None = None
-        self._wait()
-
-    def turn(self) -> None:
-        """Lets it run until its next update is done."""
-        self._process.send_signal(signal.SIGCONT)
-        print(file=self._to, flush=True)
-        self._wait()
-
-    def kill(self) -> None:
-        """Ends it, if it has not ended; a stopped process would stay for ever."""
-        self._process.kill()
-        self._process.wait()
-
-    def _wait(self) -> None:
-        line = self._from.readline()
-        if line == "next\n":
-            self._process.send_signal(signal.SIGSTOP)
-            os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
-            return
-        if self._process.wait():
-            raise SystemExit(f"a training failed with {self._process.returncode}")
-        self.result = json.loads(line)
-
-
 def _pairs(command: list[str], count: int) -> _Pairs:
-    """Runs a command with and without a recording in turns."""
+    """Runs a command with and without a recording in turn."""
     ratios, weights = list[float](), set[str]()
     for number in range(count):
-        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-            trainings = list[_Training]()
-            for into in (str(Path(folder) / "data"), ""):
-                trainings.append(_Training([*command, "--play", into]))
-                stack.callback(trainings[-1].kill)
-            for turn in itertools.count(number):
-                for training in trainings if turn % 2 else reversed(trainings):
-                    training.turn()
-                if all(training.result for training in trainings):
-                    break
-        recorded, plain = (training.result or {} for training in trainings)
-        weights |= {recorded["weights"], plain["weights"]}
-        ratios.append(recorded["seconds"] / plain["seconds"])
-        figures = f"{plain['seconds']:.2f} s, recorded {recorded['seconds']:.2f} s: {ratios[-1]:.3f}"
+        found: dict[bool, float] = {}
+        for is_recorded in (True, False) if number % 2 else (False, True):
+            with tempfile.TemporaryDirectory() as folder:
+                folders = ["--play", str(Path(folder) / "data") if is_recorded else ""]
+                done = subprocess.run([*command, *folders], check=True, stdout=subprocess.PIPE, text=True)
+            result = json.loads(done.stdout.strip().splitlines()[-1])
+            found[is_recorded] = result["seconds"]
+            weights.add(result["weights"])
+        ratios.append(found[True] / found[False])
+        figures = f"{found[False]:.2f} s, recorded {found[True]:.2f} s: {ratios[-1]:.3f}"
         print(f"pair {number + 1}: {figures}", file=sys.stderr, flush=True)
     return _Pairs(sorted(ratios), weights)
 

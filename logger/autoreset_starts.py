@@ -1,7 +1,6 @@
 """The first records of episodes that autoresets begin: those of an environment differ in a few numbers only."""
 
 import time
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from rlds_kit.base.reset_chain import RESET_CHAIN
 from rlds_kit.logger.reset_counter import ResetCounters, ResetCounts, position_of
 from rlds_kit.logger.vector_result import start_provenance
 from rlds_kit.spec import value
-from rlds_kit.storage.array_form import any_true
 from rlds_kit.storage.episode_messages import new_id, start_message
 from rlds_kit.storage.row_log import RowLog
 
@@ -22,14 +20,14 @@ class LaterStarts(NamedTuple):
 
     Attributes:
       started_unix_ns: when they began.
-      chains: of the resets of each environment.
+      chains: of the resets of all environments.
       counts: of resets.
       steps: that any of the environments had made.
       ids: of the episodes, by lane, as far as they were needed.
     """
 
     started_unix_ns: int
-    chains: "Mapping[int, _Chain]"
+    chains: "_Chains"
     counts: ResetCounts
     steps: int
     ids: dict[int, bytes]
@@ -50,7 +48,7 @@ class LaterStarts(NamedTuple):
 
     def _filled(self, lane: int, episode_id: bytes) -> pb.EpisodeStart:
         position = self.counts.position(lane, self.steps)
-        return _filled(self.chains[lane], episode_id, self.started_unix_ns, position)
+        return _filled(self.chains.of(lane), episode_id, self.started_unix_ns, position)
 
 
 class LoggedStarts:
@@ -58,12 +56,12 @@ class LoggedStarts:
 
     Args:
       log: of the rows.
-      chains: of the resets of each environment.
+      chains: of the resets of all environments.
       counts: of resets before the first row.
       steps: that any of the environments had made before it.
     """
 
-    def __init__(self, log: RowLog, chains: "Mapping[int, _Chain]", counts: ResetCounts, steps: int) -> None:
+    def __init__(self, log: RowLog, chains: "_Chains", counts: ResetCounts, steps: int) -> None:
         self._log, self._chains, self._counts, self._steps = log, chains, counts, steps
         self._seeded, self._others = counts.seeded.tolist(), counts.others.tolist()  # read in less time than arrays
         self._replaced: np.ndarray | None = None  # `[rows, environments]`
@@ -80,7 +78,7 @@ class LoggedStarts:
             self._replaced = self._counts.replaced + np.cumsum(self._log.begins(), axis=0, dtype=np.int64)
         others = self._others[0][lane], self._others[1][lane]
         position = position_of(self._seeded[lane], int(self._replaced[row, lane]), others, self._steps + row + 1)
-        return _filled(self._chains[lane], episode_id, int(self._log.times[row]), position)
+        return _filled(self._chains.of(lane), episode_id, int(self._log.times[row]), position)
 
 
 class _StartsAtRow(NamedTuple):
@@ -122,62 +120,79 @@ def _filled(
 
 
 class AutoresetStarts:
-    """Makes the starts of episodes that autoresets begin; encodes their common part once for each chain of resets.
+    """Makes the starts of episodes that autoresets begin; their common part is encoded once for each chain of resets.
 
     Args:
       resets: of the environments.
-      lanes: number of environments.
 
     Attributes:
-      failed: the errors of environments, by number, whose seeds cannot be recorded.
+      failed: the errors of environments, by number, whose seeds cannot be recorded, among those of the last `starts`.
 
     >>> resets = ResetCounters(2)
     >>> resets.reset(1, 7)
-    >>> later = AutoresetStarts(resets, 2).starts(np.array([False, True]))
+    >>> later = AutoresetStarts(resets).starts(np.array([False, True]))
     >>> value.decode(later.message(1, later.episode_id(1)).provenance)["reset_chain"]["seed"]
     7
     """
 
-    def __init__(self, resets: ResetCounters, lanes: int) -> None:
+    def __init__(self, resets: ResetCounters) -> None:
         self._resets = resets
-        self._chains: dict[int, _Chain] = {}  # replaced, never changed
-        self._encoded = np.full(lanes, -1, np.int64)  # which reset had the seed of the chain
+        self._chains = _Chains(resets.copy(), {})
         self.failed = dict[int, UnsupportedTypeError]()
-        self._complete: np.ndarray | None = None  # `counts.seeded` for which all chains are encoded
 
     def starts(self, lanes: np.ndarray) -> LaterStarts:
         """The starts of episodes of some environments, `[environments]` bool, that begin now, but for `failed` ones."""
-        counts = self._resets.counts
-        if self._complete is not counts.seeded:
-            self._encode(lanes, counts)
-        return LaterStarts(time.time_ns(), self._chains, counts, self._resets.steps, {})
+        self.failed = {lane: error for lane, error in self._current().failed.items() if lanes[lane]}
+        return LaterStarts(time.time_ns(), self._chains, self._resets.counts, self._resets.steps, {})
 
     def are_ready(self) -> bool:
-        """Whether episodes of all environments can begin with rows of a log; then their chains have been encoded."""
-        counts = self._resets.counts
-        if self._complete is not counts.seeded:
-            self._encode(np.ones(len(self._encoded), np.bool_), counts)
-        return self._complete is counts.seeded
+        """Whether episodes of all environments can begin with rows of a log."""
+        return not self._current().failed
 
-    def of_log(self, log: RowLog) -> "LoggedStarts":
+    def of_log(self, log: RowLog) -> LoggedStarts:
         """The starts of episodes that begin with rows of a log, whose first row is the next step."""
         return LoggedStarts(log, self._chains, self._resets.counts, self._resets.steps)
 
-    def _encode(self, lanes: np.ndarray, counts: ResetCounts) -> None:
-        """Encodes the chains of some environments that have had new seeds."""
-        is_new = self._encoded != counts.seeded
-        chains, self.failed = {**self._chains}, {}
-        for lane in (is_new & lanes).nonzero()[0].tolist():
+    def _current(self) -> "_Chains":
+        """The chains since the last seeds."""
+        if self._chains.seeded is not self._resets.counts.seeded:
+            self._chains = _Chains(self._resets.copy(), self._chains.still_valid(self._resets.counts.seeded))
+        return self._chains
+
+
+class _Chains:
+    """The chains of resets of all environments, between two resets with seeds; encoded when they are first needed.
+
+    Args:
+      resets: of the environments; a copy, as it was.
+      made: those that were encoded before.
+
+    Attributes:
+      seeded: as in `ResetCounts`.
+      failed: the errors of environments, by number, whose seeds cannot be recorded.
+    """
+
+    def __init__(self, resets: ResetCounters, made: "dict[int, _Chain]") -> None:
+        self.seeded, self.failed = resets.counts.seeded, dict[int, UnsupportedTypeError]()
+        self._resets, self._made = resets, made
+        for lane in resets.odd_seeds():
             try:
-                start = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
+                self.of(lane)
             except UnsupportedTypeError as error:
                 self.failed[lane] = error
-                continue
-            chains[lane] = _Chain(start, *_numbers(start))
-            self._encoded[lane] = counts.seeded[lane]
-        self._chains = chains
-        if not any_true(self._encoded != counts.seeded):
-            self._complete = counts.seeded
+
+    def of(self, lane: int) -> "_Chain":
+        """The chain of an environment. Called by the writer thread, or by `__init__`."""
+        found = self._made.get(lane)
+        if found is None:
+            start = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
+            found = self._made[lane] = _Chain(start, *_numbers(start))
+        return found
+
+    def still_valid(self, seeded: np.ndarray) -> "dict[int, _Chain]":
+        """Those of environments that have had no other seed."""
+        same = (self.seeded == seeded).tolist()
+        return {lane: chain for lane, chain in self._made.copy().items() if same[lane]}
 
 
 class _Chain(NamedTuple):

@@ -1,5 +1,6 @@
 """Counts the resets and steps of environments since their last seeds, so that their episodes can be replayed."""
 
+import copy
 import uuid
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlds_kit.base.reset_chain import ResetChain
+from rlds_kit.spec.value import INT64_MAX, INT64_MIN
 from rlds_kit.storage.array_form import add_flags
 
 
@@ -33,6 +35,10 @@ class ResetCounts(NamedTuple):
         """
         resets, missed = self.others[:, index].tolist()
         return position_of(int(self.seeded[index]), int(self.replaced[index]), (resets, missed), steps)
+
+
+def _is_usual(seed: object) -> bool:
+    return type(seed) is int and INT64_MIN <= seed <= INT64_MAX
 
 
 def position_of(seeded: int, replaced: int, others: tuple[int, int], steps: int) -> tuple[int, int, int] | None:
@@ -69,7 +75,7 @@ class ResetCounters:
         seeded, replaced, others = (np.zeros(shape, np.int64) for shape in (count, count, (2, count)))
         self.counts, self.steps = ResetCounts(seeded, replaced, others), 0
         self._instances = [uuid.uuid4().hex for _ in range(count)]
-        self._seeds: list[Any] = [None] * count  # of any type that the environment accepts
+        self._seeds: tuple[Any, ...] = (None,) * count  # of any type that the environment accepts
 
     def reset(self, index: int, seed: object) -> None:
         """Counts a reset of one of them, with a seed or with None."""
@@ -78,13 +84,14 @@ class ResetCounters:
     def reset_each(self, seeds: Mapping[int, object]) -> None:
         """Counts a reset of some of them, each with a seed or with None."""
         replaced, seeded, others = self.counts.replaced, self.counts.seeded.copy(), self.counts.others.copy()
+        all_seeds = [*self._seeds]
         for index, seed in seeds.items():
             others[0, index] += 1
             if seed is not None:
-                self._seeds[index] = seed
+                all_seeds[index] = seed
                 seeded[index] = replaced[index] + others[0, index]
                 others[1, index] = self.steps - replaced[index]
-        self.counts = ResetCounts(seeded, replaced, others)
+        self._seeds, self.counts = tuple(all_seeds), ResetCounts(seeded, replaced, others)
 
     def reset_without_seed(self, chosen: np.ndarray) -> None:
         """Counts a reset of some of them, `[environments]` bool."""
@@ -106,6 +113,14 @@ class ResetCounters:
         """The counts, and the steps, after a `step_or_reset` for each row of `[steps, environments]` bool."""
         replaced = self.counts.replaced + np.count_nonzero(resetting, axis=0)
         return self.counts._replace(replaced=replaced), self.steps + len(resetting)
+
+    def copy(self) -> "ResetCounters":
+        """The counters as they are now."""
+        return copy.copy(self)  # what it has is replaced, never changed
+
+    def odd_seeds(self) -> list[int]:
+        """The environments whose seed is no number of 64 bits, so that it may not be recordable."""
+        return [index for index, seed in enumerate(self._seeds) if seed is not None and not _is_usual(seed)]
 
     def chain(self, index: int) -> ResetChain | None:
         """The position of an episode of one environment that begins now; None if there was no seed yet."""

@@ -75,7 +75,7 @@ class VectorColumns:
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs = declared, num_envs
         self._autoresets, self._mode, self._resets = autoresets, autoresets.mode, autoresets.counters
-        self._autoreset = AutoresetStarts(self._resets, num_envs)
+        self._autoreset = AutoresetStarts(self._resets)
         fields = {name: BatchField(name, declared.fields.get(name), num_envs) for name in (OBSERVATION, ACTION, REWARD)}
         self._observation, self._action, self._reward = fields.values()
         infos = (BatchInfos(num_envs, self._none) if record_info else None for _ in range(2))

@@ -18,7 +18,7 @@ LANES = 3
 def test_starts_are_as_encoded_whole() -> None:
     """With seeds and without, after resets, steps and new seeds."""
     rng, resets = np.random.default_rng(1), ResetCounters(LANES)
-    starts, ids, seen = AutoresetStarts(resets, LANES), set(), set()
+    starts, ids, seen = AutoresetStarts(resets), set(), set()
     later, wholes = list[tuple[LaterStarts, int]](), list[pb.EpisodeStart]()
     for turn in range(300):
         lane = int(rng.integers(LANES))
@@ -44,7 +44,7 @@ def test_starts_are_as_encoded_whole() -> None:
 def test_starts_with_rows_of_a_log_are_as_encoded_whole() -> None:
     """Each has the resets and steps up to its row, and the time of it; records may be made after further seeds."""
     rng, resets = np.random.default_rng(2), ResetCounters(LANES)
-    starts, none = AutoresetStarts(resets, LANES), np.zeros(LANES, np.bool_)
+    starts, none = AutoresetStarts(resets), np.zeros(LANES, np.bool_)
     later, due = list[tuple[Starts, int, pb.EpisodeStart]](), none
     for turn in range(20):
         if turn % 5 == 3:
@@ -77,7 +77,7 @@ def test_starts_with_rows_of_a_log_are_as_encoded_whole() -> None:
 
 def test_no_log_is_possible_before_a_seed_that_cannot_be_recorded() -> None:
     """Its environment has no chain of resets, until another seed takes its place."""
-    starts = AutoresetStarts(resets := ResetCounters(LANES), LANES)
+    starts = AutoresetStarts(resets := ResetCounters(LANES))
     assert starts.are_ready()
     resets.reset(1, object())
     assert not starts.are_ready()
