@@ -142,7 +142,10 @@ class BatchInfos:
     def _learn(self, infos: Mapping[str, Any], leaves: Sequence[BatchLeaf]) -> None:
         """Adds the form of infos with these columns to the known ones, if it has one."""
         items = list(_items(infos))
-        masks = {number: item.tobytes() for number, (item, is_mask) in enumerate(items) if is_mask}
+        if any(is_mask and not isinstance(item, np.ndarray) for item, is_mask in items):
+            return  # None as a mask
+        # The bytes of flags may be others than 0 and 1.
+        masks = {number: (item & self._all).tobytes() for number, (item, is_mask) in enumerate(items) if is_mask}
         some = {each for each in masks.values() if each != self._every}
         if len(some) > 1 or self._nothing in some or _have_masked_masks(infos):
             return
@@ -152,7 +155,7 @@ class BatchInfos:
             return
         lanes_of = {self._every: _EVERY}
         if alike:
-            mask = items[alike[0]][0]
+            mask = items[alike[0]][0] & self._all
             lanes_of |= {mask.tobytes(): _SOME, (~mask).tobytes(): _OTHERS}
         places = bytearray()
         left = (number for number, (item, is_mask) in enumerate(items) if not is_mask and item is not EMPTY_DICT)

@@ -90,8 +90,7 @@ class BatchWriter(RecordingWriter):
     @property
     def running(self) -> np.ndarray:
         """Which environments are within an episode, `[num_envs]` bool; `step` records nothing of the others."""
-        self._log.settle()
-        return self._log.running.copy()
+        return self._log.running_now()
 
     def start(
         self,

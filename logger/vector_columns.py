@@ -172,8 +172,14 @@ class VectorColumns:
         counters, due = resets.counters, log.due
         counts, steps = counters.after(log.begins())
         next_due = due if self._mode is AutoresetMode.NEXT_STEP and any_true(due) else None
-        # One statement without calls: a signal handler that raises comes before or after it.
-        self._log, self.running, resets.due, counters.counts, counters.steps = None, ~due, next_due, counts, steps
+        now = ~due
+        if self._log is log:  # no call follows: a signal handler, which may raise or settle, comes before or after it
+            self._log, self.running, resets.due, counters.counts, counters.steps = None, now, next_due, counts, steps
+
+    def running_now(self) -> np.ndarray:
+        """As `running`, without `settle`: for other threads than the one that records."""
+        log = self._log
+        return self.running.copy() if log is None else ~log.due
 
     def _open_log(self) -> None:
         """Prepares `step_again`, if all environments are within an episode, or begin one with the next step."""

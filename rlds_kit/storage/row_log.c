@@ -5,6 +5,10 @@
 #include "rows.h"
 
 #include <time.h>
+#if defined(__linux__) && defined(__LP64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 enum { ROWS, ROOM, BYTES, ENDS, AFTER_END, NUMBERS }; /* of a log */
 enum { REFUSE, CLOSE, BEGIN };                        /* after a row with ends */
@@ -107,6 +111,17 @@ static double *discounts_of(const Log *log, PyObject *columns) {
   return is_right ? PyArray_DATA(array) : NULL;
 }
 
+/* Unix time in nanoseconds. On Linux by a system call: the functions of the C library for it are not in old versions. */
+static npy_int64 unix_time(void) {
+  struct timespec now;
+#if defined(__linux__) && defined(__LP64__)
+  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+#else
+  timespec_get(&now, TIME_UTC);
+#endif
+  return (npy_int64)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 /* Notes what a row changes, whose values were copied. */
 static void note(const Log *log, double *discounts, const npy_bool *terminated, const npy_bool *truncated, npy_int64 bytes) {
   npy_int64 row = log->numbers[ROWS];
@@ -118,11 +133,7 @@ static void note(const Log *log, double *discounts, const npy_bool *terminated, 
     ends[i] = log->due[i] ? 0 : (npy_uint8)((terminated[i] != 0) | (truncated[i] != 0) << 1);
     end |= ends[i];
   }
-  if (begin) {
-    struct timespec now;
-    timespec_get(&now, TIME_UTC);
-    log->times[row] = (npy_int64)now.tv_sec * 1000000000 + now.tv_nsec;
-  }
+  if (begin) log->times[row] = unix_time();
   log->numbers[BYTES] += bytes;
   log->numbers[ENDS] += end != 0;
   log->numbers[ROWS] = row + 1;

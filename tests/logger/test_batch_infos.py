@@ -155,3 +155,15 @@ def test_a_mask_with_a_mask_is_a_value_too() -> None:
     for mask in (ALL, SOME):
         infos = {"x": SHARED, "_x": mask, "__x": ALL}
         assert _described(infos, seen) == _described(infos, BatchInfos(LANES, NONE))
+
+
+@pytest.mark.parametrize("mask", [None, np.array([3, 0, 3], np.uint8).view(np.bool_)])
+def test_odd_masks_are_taken_as_row_by_row(mask: np.ndarray | None) -> None:
+    """None is a mask of all lanes; the bytes of flags need not be 0 or 1."""
+    infos = {"x": SHARED, "_x": mask}
+    seen = BatchInfos(LANES, NONE)
+    for _ in range(3):
+        leaves, single = seen.leaves(infos, _fields())
+        assert not single.any()
+        lanes = [True] * LANES if leaves[0].mask is None else leaves[0].mask.tolist()
+        assert lanes == ([True] * LANES if mask is None else [True, False, True])

@@ -274,3 +274,16 @@ def test_a_seed_that_cannot_be_recorded_concerns_its_environment_only(tmp_path: 
     episodes = rlds_kit.open(tmp_path).episodes
     found = sorted([float(step["observation"][0]) for step in episode.steps] for episode in episodes)
     assert found == [[0, 1, 2, 3], [0, 1, 2, 3], [*range(4, 12)]]
+
+
+def test_running_may_be_read_by_another_thread(tmp_path: Path) -> None:
+    """It takes nothing over from the log of rows, which two threads would do twice."""
+    flags = np.zeros(2, np.bool_)
+    with logger.BatchWriter(tmp_path, 2, autoreset="NextStep") as writer:
+        writer.start(np.zeros(2), seeds=[3, 4])
+        for step in range(40):
+            ended = np.array([step % 5 == 4, step % 7 == 6])
+            writer.step(np.full(2, 1.0), np.zeros(2), np.zeros(2), ended, flags)
+            log = writer._log._log
+            assert writer.running.tolist() == (~ended).tolist()
+            assert writer._log._log is log
