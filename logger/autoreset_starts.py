@@ -1,6 +1,8 @@
 """The first records of episodes that autoresets begin: those of an environment differ in a few numbers only."""
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,17 +21,12 @@ class LaterStarts(NamedTuple):
     """The starts of episodes that one step begins; their records are made when they are written.
 
     Attributes:
-      started_unix_ns: when they began.
-      chains: of the resets of all environments.
-      counts: of resets.
-      steps: that any of the environments had made.
+      fill: makes the first record of the episode of a lane with an id; it may be changed at the next call. Not
+        thread-safe.
       ids: of the episodes, by lane, as far as they were needed.
     """
 
-    started_unix_ns: int
-    chains: "_Chains"
-    counts: ResetCounts
-    steps: int
+    fill: Callable[[int, bytes], pb.EpisodeStart]
     ids: dict[int, bytes]
 
     def episode_id(self, lane: int) -> bytes:
@@ -39,16 +36,12 @@ class LaterStarts(NamedTuple):
     def message(self, lane: int, episode_id: bytes) -> pb.EpisodeStart:
         """The first record of the episode of a lane. Not thread-safe."""
         start = pb.EpisodeStart()
-        start.CopyFrom(self._filled(lane, episode_id))
+        start.CopyFrom(self.fill(lane, episode_id))
         return start
 
     def serialized(self, lane: int, episode_id: bytes) -> bytes:
         """The bytes of `message`."""
-        return self._filled(lane, episode_id).SerializeToString()
-
-    def _filled(self, lane: int, episode_id: bytes) -> pb.EpisodeStart:
-        position = self.counts.position(lane, self.steps)
-        return _filled(self.chains.of(lane), episode_id, self.started_unix_ns, position)
+        return self.fill(lane, episode_id).SerializeToString()
 
 
 class LoggedStarts:
@@ -65,58 +58,19 @@ class LoggedStarts:
         self._log, self._chains, self._counts, self._steps = log, chains, counts, steps
         self._seeded, self._others = counts.seeded.tolist(), counts.others.tolist()  # read in less time than arrays
         self._replaced: np.ndarray | None = None  # `[rows, environments]`
-        self._made = dict[int, _StartsAtRow]()
+        self._made = dict[int, LaterStarts]()
 
-    def at(self, row: int) -> "_StartsAtRow":
+    def at(self, row: int) -> LaterStarts:
         """Of those that begin with a row; the same object at each call. The log is closed."""
         # The last call is one of C: a signal handler may need the same ids.
-        return self._made.get(row) or self._made.setdefault(row, _StartsAtRow(self, row, {}))
+        return self._made.get(row) or self._made.setdefault(row, LaterStarts(partial(self._fill, row), {}))
 
-    def filled(self, lane: int, row: int, episode_id: bytes) -> pb.EpisodeStart:
-        """The first record of an episode; changed at the next call for one of the same chain. Not thread-safe."""
+    def _fill(self, row: int, lane: int, episode_id: bytes) -> pb.EpisodeStart:
         if self._replaced is None:
             self._replaced = self._counts.replaced + np.cumsum(self._log.begins(), axis=0, dtype=np.int64)
         others = self._others[0][lane], self._others[1][lane]
         position = position_of(self._seeded[lane], int(self._replaced[row, lane]), others, self._steps + row + 1)
-        return _filled(self._chains.of(lane), episode_id, int(self._log.times[row]), position)
-
-
-class _StartsAtRow(NamedTuple):
-    """The starts of the episodes that begin with a row of a log.
-
-    Attributes:
-      of: of all rows.
-      row: number of the row.
-      ids: of the episodes, by lane, as far as they were needed.
-    """
-
-    of: LoggedStarts
-    row: int
-    ids: dict[int, bytes]
-
-    def episode_id(self, lane: int) -> bytes:
-        """As in `LaterStarts`."""
-        return self.ids.setdefault(lane, new_id())
-
-    def message(self, lane: int, episode_id: bytes) -> pb.EpisodeStart:
-        """As in `LaterStarts`."""
-        start = pb.EpisodeStart()
-        start.CopyFrom(self.of.filled(lane, self.row, episode_id))
-        return start
-
-    def serialized(self, lane: int, episode_id: bytes) -> bytes:
-        """As in `LaterStarts`."""
-        return self.of.filled(lane, self.row, episode_id).SerializeToString()
-
-
-def _filled(
-    chain: "_Chain", episode_id: bytes, started_unix_ns: int, position: tuple[int, int, int] | None
-) -> pb.EpisodeStart:
-    """The first record of an episode of a chain, from its `ResetCounts.position`; changed at the next call."""
-    chain.start.episode_id, chain.start.started_unix_ns = episode_id, started_unix_ns
-    if position is not None:
-        _, chain.resets.integer, chain.steps.integer = position
-    return chain.start
+        return self._chains.fill(lane, episode_id, int(self._log.times[row]), position)
 
 
 class AutoresetStarts:
@@ -143,7 +97,12 @@ class AutoresetStarts:
     def starts(self, lanes: np.ndarray) -> LaterStarts:
         """The starts of episodes of some environments, `[environments]` bool, that begin now, but for `failed` ones."""
         self.failed = {lane: error for lane, error in self._current().failed.items() if lanes[lane]}
-        return LaterStarts(time.time_ns(), self._chains, self._resets.counts, self._resets.steps, {})
+        chains, counts, steps, now = self._chains, self._resets.counts, self._resets.steps, time.time_ns()
+
+        def fill(lane: int, episode_id: bytes) -> pb.EpisodeStart:
+            return chains.fill(lane, episode_id, now, counts.position(lane, steps))
+
+        return LaterStarts(fill, {})
 
     def are_ready(self) -> bool:
         """Whether episodes of all environments can begin with rows of a log."""
@@ -188,6 +147,16 @@ class _Chains:
             start = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
             found = self._made[lane] = _Chain(start, *_numbers(start))
         return found
+
+    def fill(
+        self, lane: int, episode_id: bytes, started_unix_ns: int, position: tuple[int, int, int] | None
+    ) -> pb.EpisodeStart:
+        """The first record of an episode, from its `ResetCounts.position`; changed at the next call for its lane."""
+        chain = self.of(lane)
+        chain.start.episode_id, chain.start.started_unix_ns = episode_id, started_unix_ns
+        if position is not None:
+            _, chain.resets.integer, chain.steps.integer = position
+        return chain.start
 
     def still_valid(self, seeded: np.ndarray) -> "dict[int, _Chain]":
         """Those of environments that have had no other seed."""

@@ -118,7 +118,7 @@ class BatchState(NamedTuple):
       boundary: the last one since the last blocks; None: there is none.
       oldest: time (`time.monotonic`) of the oldest row, or end, that was not passed on; None: there is none.
       leaving: jobs that may have been passed on.
-      log: of rows after all these, which others are missing from the rest of the state; None: there is none.
+      log: of later rows, which the other attributes do not count yet; None: there is none.
     """
 
     is_open: np.ndarray

@@ -109,7 +109,7 @@ class RowLog:
 
     @property
     def due(self) -> np.ndarray:
-        """`[lanes]` bool, in which lanes an episode begins with the next row, or, after CLOSE, one has ended."""
+        """`[lanes]` bool, which lanes have no open episode: after BEGIN, one begins there with the next row."""
         rows = self.rows
         return self.ends[rows - 1] != 0 if rows else self.first
 
@@ -128,7 +128,7 @@ class RowLog:
 def log_row_in_python(
     log: LogArrays, columns: LogColumns, values: tuple[Any, ...], masks: Masks, terminated: Any, truncated: Any
 ) -> int:  # as `RowLog.put`
-    """Adds a row to a log.
+    """Adds a row to a log: the reference for `log_row` in C. Recorders do not use it, see `IS_ATOMIC`.
 
     Args:
       log: its arrays.
