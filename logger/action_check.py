@@ -1,5 +1,6 @@
 """Warns once if an action is outside its space. The action is recorded unchanged, because it is data."""
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Final
@@ -34,17 +35,13 @@ class ActionCheck:
         self._spec = spec
         self.is_due = True
         """Whether no invalid action was found yet."""
+        self.again: Callable[[object], bool | None] = _is_new
+        """Whether the actions of a batch are like earlier ones, and all match; if not, that is unknown."""
         self._fine: set[tuple[type, object]] = set()
         self._batch = stacked(spec)
-        self._example: np.ndarray | None = None  # batches of which only the bounds must be checked
-        self._bounds: tuple[np.ndarray | None, np.ndarray | None] = None, None
 
     def are_fine(self, actions: object) -> bool:
         """Whether all actions of a batch match; False also if that is unknown."""
-        example, bounds = self._example, self._bounds
-        if example is not None and type(actions) is np.ndarray and is_alike(actions, example):
-            found = are_inside(actions, *bounds)
-            return are_inside_in_python(actions, *bounds) if found is None else found
         spec = self._batch
         if type(actions) is np.ndarray and isinstance(spec, specs.Array) and actions.dtype == spec.dtype:
             self._learn(spec, actions)
@@ -53,7 +50,9 @@ class ActionCheck:
     def _learn(self, spec: specs.Array, actions: np.ndarray) -> None:
         """Notes that of batches like this one only the bounds must be checked."""
         if spec.dtype.kind in _PLAIN_KINDS and not specs.problems(spec, actions):
-            self._example, self._bounds = example_of(actions), (spec.lowest, spec.highest)
+            form = example_of(actions), spec.lowest, spec.highest
+            check = are_inside_in_python if are_inside(*form, actions) is None else are_inside
+            self.again = functools.partial(check, *form)
 
     def __call__(self, action: object) -> None:
         """Warns about the first action that does not match."""
@@ -74,18 +73,24 @@ class ActionCheck:
             )
 
 
-def are_inside_in_python(values: np.ndarray, low: np.ndarray | None, high: np.ndarray | None) -> bool:
-    """Whether all values are within the bounds, which a NaN never is.
+def _is_new(_actions: object) -> bool:
+    return False
 
-    >>> are_inside_in_python(np.array([0, 3]), np.array(0), np.array(2))
+
+def are_inside_in_python(example: np.ndarray, low: np.ndarray | None, high: np.ndarray | None, values: object) -> bool:
+    """Whether values are an array like an example, and all are within the bounds, which a NaN never is.
+
+    >>> are_inside_in_python(np.array([0, 0]), np.array(0), np.array(2), np.array([0, 3]))
     False
     """
+    if type(values) is not np.ndarray or not is_alike(values, example):
+        return False
     return (low is None or np.count_nonzero(values >= low) == values.size) and (
         high is None or np.count_nonzero(values <= high) == values.size
     )
 
 
-are_inside: Final[Callable[[np.ndarray, np.ndarray | None, np.ndarray | None], bool | None]] = getattr(
+are_inside: Final[Callable[[np.ndarray, np.ndarray | None, np.ndarray | None, object], bool | None]] = getattr(
     native, "are_inside", are_inside_in_python
 )
 """`are_inside_in_python`, in C; None for arrays that C leaves to NumPy."""

@@ -19,10 +19,10 @@ from rlds_kit.storage.array_columns import NotColumnsError, is_column
 from rlds_kit.storage.batch_leaves import BatchLeaf
 from rlds_kit.storage.declared import MAX_LEAVES, DeclaredFields
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Leaves
-from rlds_kit.storage.row_form import RowForm, form_of
+from rlds_kit.storage.row_form import MaskedForm, form_of
 
-_FORMS: Final = 4
-"""Maximum number of known forms: infos of most steps, of steps with ends of episodes, and of resets."""
+_FORMS: Final = 5
+"""Maximum number of known forms: no infos, those of most steps, of steps with ends of episodes, and of resets."""
 Path = tuple[Any, ...]  # of names; other keys have no column
 Found = tuple[ColumnKey, np.ndarray, np.ndarray]
 """A column, the values `[lanes, ...]`, and `[lanes]` bool, which lanes have one."""
@@ -65,19 +65,15 @@ class InfoRow(NamedTuple):
         return [BatchLeaf(*each) for each in zip(self.columns.keys, self.values, masks, strict=True)]
 
 
-class _Form(NamedTuple):
-    """The form of infos whose values are arrays. Each of their masks is true everywhere, or they are alike.
+class InfoForm(NamedTuple):
+    """A known form.
 
     Attributes:
-      form: of the arrays.
-      kinds: what each array is: _VALUE, or _ALL_TRUE or _ALIKE for a mask.
-      places: of each column, the number of its array, or _NO_ARRAY if it is of empty dicts; and which lanes have it.
+      masked: of the arrays.
       columns: of the infos.
     """
 
-    form: RowForm
-    kinds: bytes
-    places: bytes
+    masked: MaskedForm
     columns: InfoColumns
 
 
@@ -87,6 +83,9 @@ class BatchInfos:
     Args:
       lanes: number of environments.
       none: `[lanes]` bool, all False; returned where no lane must be recorded by itself.
+
+    Attributes:
+      forms: the known ones.
     """
 
     def __init__(self, lanes: int, none: np.ndarray) -> None:
@@ -96,8 +95,7 @@ class BatchInfos:
         self._every = self._all.tobytes()
         self._keys: dict[tuple[Path, object], ColumnKey | None] = {}
         self._nothing = self._none.tobytes()
-        self._forms: list[_Form] = []
-        self._without: InfoRow | None = None  # infos without items
+        self.forms: list[InfoForm] = []
 
     def leaves(self, infos: Mapping[str, Any], fields: DeclaredFields) -> tuple[list[BatchLeaf], np.ndarray]:
         """The columns of infos, and `[lanes]` bool: which lanes have an info that must be recorded by itself.
@@ -121,22 +119,16 @@ class BatchInfos:
         for key, values, mask in found:
             if mask.any():
                 leaves.append(BatchLeaf(key, values, None if mask.all() else mask))
-        if not infos:
-            self._without = InfoRow(
-                InfoColumns(tuple(leaf.key for leaf in leaves)), tuple(leaf.values for leaf in leaves), ()
-            )
-        elif not single.any():
+        if not single.any():
             self._learn(infos, leaves)
         return leaves, single
 
     def again(self, infos: object) -> InfoRow | None:
         """Infos of a known form; None if they are of another one."""
-        if type(infos) is dict and not infos:
-            return self._without
-        for form in self._forms:
-            found = form.form.masked(infos, form.kinds, form.places, self._empty)
+        for masked, columns in self.forms:
+            found = masked.masked(infos)
             if found is not None:
-                return InfoRow(form.columns, *found)
+                return InfoRow(columns, *found)
         return None
 
     def _learn(self, infos: Mapping[str, Any], leaves: Sequence[BatchLeaf]) -> None:
@@ -168,7 +160,8 @@ class BatchInfos:
             _VALUE if number not in masks else _ALIKE if number in alike else _ALL_TRUE for number in range(len(items))
         )
         columns = InfoColumns(tuple(leaf.key for leaf in leaves))
-        self._forms = [*self._forms[1 - _FORMS :], _Form(form, kinds, bytes(places), columns)]
+        masked = MaskedForm(form.form, kinds, bytes(places), self._empty)
+        self.forms = [*self.forms[1 - _FORMS :], InfoForm(masked, columns)]
 
     def _walk(
         self, infos: Mapping[str, Any], path: Path, lanes: np.ndarray, single: np.ndarray, fields: DeclaredFields

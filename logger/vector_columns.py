@@ -5,7 +5,7 @@ by row, only for the environments that have them.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from rlds_kit.storage.array_form import any_true, is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
-from rlds_kit.storage.row_log import BEGIN, CLOSE, REFUSE, RowLog
+from rlds_kit.storage.row_log import BEGIN, CLOSE, REFUSE, RowLog, StepForm
 
 Acted = tuple[Any, Any, np.ndarray, np.ndarray | None]
 """Actions, rewards, and `[environments]` bool: which episodes have terminated, and which were reset instead."""
@@ -37,9 +37,12 @@ Acted = tuple[Any, Any, np.ndarray, np.ndarray | None]
 _NO_INFOS: Final = InfoRow(InfoColumns(()), (), ())
 _FORMS: Final = 8
 """Maximum number of known forms of rows."""
-_RESULTS: Final = 5
-"""Observations, rewards, terminations, truncations and infos."""
 _AFTER_END: Final = {AutoresetMode.NEXT_STEP: BEGIN, AutoresetMode.DISABLED: CLOSE, AutoresetMode.SAME_STEP: REFUSE}
+
+
+def is_new(_actions: object, _result: object) -> bool:
+    """In place of `VectorColumns.step_again`: records nothing."""
+    return False
 
 
 class VectorColumns:
@@ -55,6 +58,9 @@ class VectorColumns:
 
     Attributes:
       running: `[environments]` bool, which are within an episode; valid after `settle`. Replaced, never changed.
+      step_again: records the actions and results of a step that is like earlier ones, with its autoresets; returns
+        whether it did. Most steps are such. If it did not, nothing has changed. If it did, the step is counted in
+        `settle`.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class VectorColumns:
         self._none = np.zeros(num_envs, np.bool_)
         self._forms = dict[InfoColumns, RowKeys]()  # of rows that `step_again` adds, by those of their infos
         self._log: RowLog | None = None  # of these rows
+        self.step_again: Callable[[Any, Any], bool] = is_new
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs = declared, num_envs
         self._autoresets, self._mode, self._resets = autoresets, autoresets.mode, autoresets.counters
@@ -146,23 +153,6 @@ class VectorColumns:
         self._open_log()
         return errors
 
-    def step_again(self, actions: Any, result: Any) -> bool:  # whatever the environment returned
-        """Records the results of a step that is like earlier ones, with its autoresets; returns whether it did.
-
-        Most steps are such. If it did not, nothing has changed. If it did, the step is counted in `settle`.
-        """
-        log = self._log
-        if log is None or type(result) is not tuple or len(result) != _RESULTS:
-            return False
-        observations, rewards, terminated, truncated, infos = result
-        row = _NO_INFOS if self._infos is None else self._infos.again(infos)
-        keys = None if row is None else self._forms.get(row.columns)
-        if row is None or keys is None:
-            return False
-        values = (observations, *row.values, actions, rewards)
-        masks = (None, *row.masks, None, None) if row.masks else None
-        return self._rows.append_logged(log, keys, values, masks, (terminated, truncated))
-
     def settle(self) -> None:
         """Takes over what steps have changed that `step_again` recorded: resets, and who is within an episode."""
         log, resets = self._log, self._autoresets
@@ -174,7 +164,8 @@ class VectorColumns:
         next_due = due if self._mode is AutoresetMode.NEXT_STEP and any_true(due) else None
         now = ~due
         if self._log is log:  # no call follows: a signal handler, which may raise or settle, comes before or after it
-            self._log, self.running, resets.due, counters.counts, counters.steps = None, now, next_due, counts, steps
+            self._log, self.step_again, self.running = None, is_new, now
+            resets.due, counters.counts, counters.steps = next_due, counts, steps
 
     def running_now(self) -> np.ndarray:
         """As `running`, without `settle`: for other threads than the one that records."""
@@ -185,7 +176,10 @@ class VectorColumns:
         """Prepares `step_again`, if all environments are within an episode, or begin one with the next step."""
         due = self._none if self._autoresets.due is None else self._autoresets.due
         if self._forms and not any_true(self._broken_off) and self._autoreset.are_ready():
-            self._log = self._rows.open_log(due, _AFTER_END[self._mode], self._autoreset.of_log)
+            infos = [(None, _NO_INFOS.columns)] if self._infos is None else self._infos.forms
+            forms = [StepForm(each, keys) for each, columns in infos if (keys := self._forms.get(columns)) is not None]
+            log = self._rows.open_log(due, forms, _AFTER_END[self._mode], self._autoreset.of_log)
+            self._log, self.step_again = log, is_new if log is None else log.put
 
     def _step_and_begin(
         self,

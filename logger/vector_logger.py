@@ -175,9 +175,10 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         self._recording.check()
         # A copy: the environment may change them.
         taken = actions.copy() if type(actions) is np.ndarray else as_array(copy_value(actions))
-        if self._check_action.is_due and not self._check_action.are_fine(taken):
+        check = self._check_action
+        if not check.again(taken) and check.is_due and not check.are_fine(taken):
             for action in self._executed(taken):
-                self._check_action(action)
+                check(action)
         if self._is_expecting:
             self._break_off()
         self._is_expecting = True

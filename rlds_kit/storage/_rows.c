@@ -124,7 +124,11 @@ static PyObject *put_row(PyObject *self, PyObject *args) {
 /* `[n]` int64 in one piece. */
 static int is_index(PyObject *array) { return is_of_lanes(array, NPY_INT64, -1); }
 
-int fit_lanes(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject *values) {
+/* How values of lanes are copied into rows: to one place, or each to a place of its own; 0: they are not made like these. */
+enum { TOGETHER = 1, APART };
+
+/* How the values of some lanes, None for all, can be copied into the rows at `at`. */
+static int fit_lanes(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject *values) {
   if (PyArray_NDIM(rows) < 2 || !has_form_of(rows, 1, values)) return 0;
   Py_ssize_t lanes = PyArray_DIM(rows, 1), capacity = PyArray_DIM(rows, 0), count = lanes;
   if (!is_index(at) || PyArray_DIM((PyArrayObject *)at, 0) != lanes) return 0;
@@ -146,14 +150,16 @@ int fit_lanes(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject 
   return together ? TOGETHER : APART;
 }
 
-int make_room(PyArrayObject *rows, PyObject *at, PyArrayObject *values) {
+/* Called before values are copied to one place that fit. Returns whether the GIL was released: then check again. */
+static int make_room(PyArrayObject *rows, PyObject *at, PyArrayObject *values) {
   Py_ssize_t row = PyArray_NBYTES(values);
   uint8_t *first = PyArray_DATA(rows);
   const npy_int64 *places = PyArray_DATA((PyArrayObject *)at);
   return clear_new_memory(first, first + places[0] * row, row, first + PyArray_DIM(rows, 0) * row);
 }
 
-void put_fitting(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject *values, int how) {
+/* Copies values that fit. */
+static void put_fitting(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject *values, int how) {
   const npy_int64 *places = PyArray_DATA((PyArrayObject *)at);
   size_t row = (size_t)PyArray_NBYTES(values);
   char *to = PyArray_BYTES(rows);
@@ -290,20 +296,21 @@ static int is_plain(PyArrayObject *array, int type) {
   return PyArray_TYPE(array) == type && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISNOTSWAPPED(array) && PyArray_ISALIGNED(array);
 }
 
-/* are_inside(values, low, high): see action_check.are_inside_in_python. None: that must be used. */
+/* are_inside(example, low, high, values): see action_check.are_inside_in_python. None: that must be used. */
 static PyObject *are_inside(PyObject *self, PyObject *args) {
   (void)self;
-  PyObject *given[3];
-  if (!PyArg_UnpackTuple(args, "are_inside", 3, 3, &given[0], &given[1], &given[2]) || !check_arrays(given[0], given[0])) return NULL;
-  PyArrayObject *values = (PyArrayObject *)given[0];
+  PyObject *example, *limits[2], *given;
+  if (!PyArg_UnpackTuple(args, "are_inside", 4, 4, &example, &limits[0], &limits[1], &given) || !check_arrays(example, example)) return NULL;
+  if (!PyArray_CheckExact(given) || !has_form_of((PyArrayObject *)given, 0, (PyArrayObject *)example)) Py_RETURN_FALSE;
+  PyArrayObject *values = (PyArrayObject *)given;
   int type = PyArray_TYPE(values), rank = PyArray_NDIM(values);
   if ((type != NPY_INT64 && type != NPY_FLOAT32 && type != NPY_FLOAT64) || !is_plain(values, type)) Py_RETURN_NONE;
   const void *bounds[2] = {NULL, NULL};
   Py_ssize_t period = 0;
   for (int i = 0; i < 2; ++i) {
-    if (given[i + 1] == Py_None) continue;
-    if (!PyArray_Check(given[i + 1])) Py_RETURN_NONE;
-    PyArrayObject *bound = (PyArrayObject *)given[i + 1];
+    if (limits[i] == Py_None) continue;
+    if (!PyArray_Check(limits[i])) Py_RETURN_NONE;
+    PyArrayObject *bound = (PyArrayObject *)limits[i];
     int first = rank - PyArray_NDIM(bound);
     if (!is_plain(bound, type) || first < 0 || (period && period != PyArray_SIZE(bound))) Py_RETURN_NONE;
     for (int j = 0; j < PyArray_NDIM(bound); ++j)
@@ -473,16 +480,17 @@ static PyObject *columns_of(PyObject *items, const char *columns, Py_ssize_t cou
   return found;
 }
 
-/* masked(form, infos, kinds, columns, empty): the values and the masks of the columns of infos that have a form, or None if
- * they have another one. For each array, `kinds` has what it is; for each column, `columns` has the number of its array, 255
- * for `empty`, and which lanes have it. */
-static PyObject *masked(PyObject *self, PyObject *args) {
-  (void)self;
-  PyObject *form, *infos, *empty;
+/* The values and the masks of the columns of infos; None if they do not have the form. */
+PyObject *columns_of_infos(PyObject *masked_form, PyObject *infos) {
+  PyObject *form, *empty, *found = NULL, *of[2] = {NULL, NULL};
   const char *kinds, *columns;
   Py_ssize_t arrays, count;
-  if (!PyArg_ParseTuple(args, "OOy#y#O", &form, &infos, &kinds, &arrays, &columns, &count, &empty)) return NULL;
-  PyObject *items = PyList_New(0), *found = NULL, *of[2] = {NULL, NULL};
+  if (!PyTuple_Check(masked_form)) {
+    PyErr_SetString(PyExc_TypeError, "expected the form of infos");
+    return NULL;
+  }
+  if (!PyArg_ParseTuple(masked_form, "Oy#y#O", &form, &kinds, &arrays, &columns, &count, &empty)) return NULL;
+  PyObject *items = PyList_New(0);
   if (!items) return NULL;
   int taken = take(form, infos, items), is_right = 0;
   if (taken == 1 && PyList_Size(items) != arrays) taken = 0;
@@ -499,6 +507,13 @@ static PyObject *masked(PyObject *self, PyObject *args) {
   return found;
 }
 
+/* masked(form, infos): see row_form.MaskedForm, which `form` is. */
+static PyObject *masked(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *form, *infos;
+  return PyArg_UnpackTuple(args, "masked", 2, 2, &form, &infos) ? columns_of_infos(form, infos) : NULL;
+}
+
 static int prepare(PyObject *module) {
   (void)module;
   import_array1(-1);
@@ -513,8 +528,10 @@ static PyMethodDef methods[] = {
     {"are_inside", are_inside, METH_VARARGS, "Return whether all values are within bounds; None if that is left to NumPy."},
     {"both_true", both_true, METH_VARARGS, "Return whether two arrays of flags have one that is true in both."},
     {"log_row", log_row, METH_VARARGS, "Copy a row of all lanes and note it in a log; return its bytes, or -1."},
+    {"log_step", log_step, METH_VARARGS, "Log the results of a step if they have one of its forms; return whether it did."},
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"over", over, METH_VARARGS, "Return which episodes a step has ended; None if it has ended none."},
+    {"native_log", native_log, METH_VARARGS, "Return what `log_step` needs to know of a log and of forms of steps."},
     {"masked", masked, METH_VARARGS, "Return the values and masks of columns of infos; None if they have another form."},
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},
     {"put_lanes", put_lanes, METH_VARARGS, "Copy values of lanes into rows; return False if they are not made like these."},

@@ -1,7 +1,7 @@
 """Records environments that step together, a row of all of them at once."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -11,19 +11,21 @@ from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.array_form import any_true, both_true
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.batch_buffer import BatchBuffer
-from rlds_kit.storage.batch_columns import Masks
 from rlds_kit.storage.batch_jobs import GivenStarts, Starts
-from rlds_kit.storage.batch_leaves import BatchLeaves, RowKeys, row_bytes
+from rlds_kit.storage.batch_leaves import BatchLeaves, row_bytes
 from rlds_kit.storage.batch_state import BatchState, end_of
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.intake import Intake
 from rlds_kit.storage.leaf import Leaves
 from rlds_kit.storage.policy import BLOCK_ROWS
-from rlds_kit.storage.row_log import IS_ATOMIC, LogColumns, RowLog, RowStarts
+from rlds_kit.storage.row_log import IS_ATOMIC, REFUSE, LogForm, RowLog, RowStarts, StepForm
 
 BUFFER_BYTES: Final = 32 << 20
 """The size of a buffer from which on it has no more rows than a block should have at the least. Longer blocks would be
 read a little faster; but memory that a process uses for the first time costs more than writing the rows."""
+
+_LEAST_ROWS, _LOG_BYTES = 64, 1 << 16
+"""Maximum rows of a log, or its maximum bytes if these are more rows: the row after its last one takes longer."""
 
 
 class BatchRecorder:
@@ -54,6 +56,10 @@ class BatchRecorder:
         """Bytes of the rows that are in no block yet."""
         state = self._state
         return state.nbytes + (0 if state.log is None else state.log.nbytes)
+
+    def count(self) -> None:
+        """Counts the rows of the log. The caller holds the intake's monitor."""
+        self._settled()
 
     @property
     def ids(self) -> list[bytes]:
@@ -112,12 +118,19 @@ class BatchRecorder:
                     return
 
     def open_log(
-        self, due: np.ndarray, after_end: int, make_starts: Callable[[RowLog], RowStarts] | None
+        self,
+        due: np.ndarray,
+        forms: Iterable[StepForm],
+        after_end: int,
+        make_starts: Callable[[RowLog], RowStarts] | None,
     ) -> RowLog | None:
-        """Prepares to add rows of all lanes by `append_logged`, until anything else is done.
+        """Prepares to add rows of all lanes by `RowLog.put`, until anything else is done.
+
+        That makes one call: between two steps of a training, each costs as much as to copy a column.
 
         Args:
           due: `[lanes]` bool, in which lanes an episode begins with the first row; not changed any more.
+          forms: of steps.
           after_end: what to do about a row in which episodes end; see `RowLog`.
           make_starts: makes the starts of episodes that begin with the rows.
 
@@ -127,59 +140,17 @@ class BatchRecorder:
         """
         with self._lock:
             state = self._settled()
-            buffer = state.buffer
-            room = buffer.capacity - state.most if buffer is not None and buffer.is_clean and IS_ATOMIC else 0
+            buffer, limit = state.buffer, self._intake.room()
             are_fine = not both_true(state.is_open, due) and (state.is_open | due).all()
-            if room <= 0 or state.oldest is None or state.leaving is not None or not are_fine:
+            is_ready = IS_ATOMIC and are_fine and state.oldest is not None and state.leaving is None
+            if buffer is None or not (buffer.is_clean and is_ready and limit > 0 and buffer.capacity > state.most):
                 return None
-            log = RowLog(state.places, due, room, after_end, make_starts)
-            return log if self._swap(state, state._replace(log=log)) else None
-
-    def append_logged(
-        self,
-        log: RowLog,
-        keys: RowKeys,
-        values: tuple[Any, ...],
-        masks: Masks,
-        flags: tuple[Any, Any],
-    ) -> bool:
-        """Adds a row to all lanes, with the episodes that begin and end with it, in a fraction of the time of `append`.
-
-        It makes few calls: between two steps of a training, each costs as much as to copy a column.
-
-        Args:
-          log: from `open_log`.
-          keys: of the columns; the same object as for earlier rows. Those of actions end with the discounts.
-          values: of any type, in the order of `keys`, without the discounts: first the observation side.
-          masks: of the values.
-          flags: which episodes have terminated, and which were truncated, of any type; see `log_row_in_python`.
-
-        Returns:
-          Whether it was added. If not, nothing has changed, and other calls must do the same.
-
-        Raises:
-          RecordingError: the recorder cannot sync. Otherwise, `Recorder.check` must be called before each row.
-        """
-        with self._lock:
-            columns = log.columns.get(keys)
-            if columns is None:
-                columns = self._learn(log, keys)
-            ended = log.ended if self._flush_ends else 0
-            nbytes = -1 if columns is None else log.put(columns, values, masks, *flags)
-            if nbytes < 0:
-                return False
-            self._intake.took_row(self._lanes, nbytes)
-        if self._flush_ends and log.ended > ended:
-            self._intake.flush()
-        return True
-
-    def _learn(self, log: RowLog, keys: RowKeys) -> LogColumns | None:
-        """The columns of rows with these keys; None if the buffer has them not yet, or the log is not of this time."""
-        state = self._state
-        if state.log is not log or state.buffer is None or keys in log.columns:
-            return None
-        log.columns[keys] = columns = state.buffer.columns_of(keys)
-        return columns
+            known = [(form.infos, buffer.columns_of(form.keys)) for form in forms]
+            logged = [LogForm(infos, columns) for infos, columns in known if columns is not None]
+            after = REFUSE if self._flush_ends else after_end
+            room = min(buffer.capacity - state.most, max(_LEAST_ROWS, _LOG_BYTES // self._lanes))
+            log = RowLog(state.places, due, room, logged, limit=limit, after_end=after, make_starts=make_starts)
+            return log if logged and self._swap(state, state._replace(log=log)) else None
 
     def append_row(self, lane: int, observed: Leaves, acted: Leaves) -> None:
         """Adds a row to one lane, which has an open episode.
@@ -288,7 +259,8 @@ class BatchRecorder:
         """The state with the rows of the log, which is closed. The caller holds the intake's monitor."""
         while (log := (state := self._state).log) is not None:
             log.close()  # first: what is added to a closed log would be lost
-            self._swap(state, state.with_log(log))
+            if self._swap(state, state.with_log(log)):
+                self._intake.took(log.rows * self._lanes, log.nbytes)
         return state
 
     def _swap(self, before: BatchState, after: BatchState) -> bool:

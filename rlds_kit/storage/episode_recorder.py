@@ -51,6 +51,9 @@ class EpisodeRecorder:
         """Bytes of the rows that are in no block yet."""
         return self._buffer.nbytes
 
+    def count(self) -> None:
+        """Does nothing: rows are counted when they are added."""
+
     def append(self, observed: Mapping[str, Any], acted: Mapping[str, Any] | None = None) -> None:
         """Adds a row, copying everything in it.
 

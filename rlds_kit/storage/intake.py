@@ -31,6 +31,9 @@ class OpenEpisodes(Protocol):
     def waiting_bytes(self) -> int:
         """Bytes of rows that are in no block yet."""
 
+    def count(self) -> None:
+        """Calls `took` for rows that were added without it."""
+
     def cut(self) -> None:
         """Makes blocks of the buffered rows."""
 
@@ -100,6 +103,11 @@ class Intake:
         if since_sync >= self._sync_bytes:
             self._flush()
 
+    def room(self) -> int:
+        """Bytes from which on rows that are counted later would exceed a limit. The caller holds the monitor."""
+        left = min(self.memory_limit - self._thread.buffered_bytes, self._sync_bytes - self._bytes_since_sync)
+        return left // len(self._open)  # for others may add as many
+
     def flush(self) -> None:
         """Returns when all added rows are durable.
 
@@ -134,6 +142,9 @@ class Intake:
                 f"this recorder belongs to process {self._pid}; open another one in this process (both may record into "
                 "the same directory at once)"
             )
+        with self.lock:
+            for episode in self._open:
+                episode.count()
         self._thread.check()
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ check the values. Without the extension no form is cached, and every row is chec
 
 import operator
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,10 +36,10 @@ class RowForm:
       keys: the columns.
     """
 
-    __slots__ = ("_form", "_keys")
+    __slots__ = ("_keys", "form")
 
     def __init__(self, form: tuple[Any, ...], keys: list[ColumnKey]) -> None:
-        self._form, self._keys = form, keys
+        self.form, self._keys = form, keys
 
     def leaves(self, row: object) -> Leaves | None:
         """The leaves of a row of this form; None if it has another one."""
@@ -48,23 +48,32 @@ class RowForm:
 
     def items(self, row: object) -> list[Any] | None:
         """The values of a row of this form; None if it has another one."""
-        return None if native is None else native.values(self._form, row)
+        return None if native is None else native.values(self.form, row)
 
-    def masked(self, infos: object, kinds: bytes, columns: bytes, empty: np.ndarray) -> Masked | None:
+
+class MaskedForm(NamedTuple):
+    """The form of infos of lanes, whose values are arrays, and whose masks are true everywhere or alike.
+
+    Attributes:
+      form: of the infos, as in `RowForm`.
+      kinds: what each array is: 0, a value; 1, a mask that must be true everywhere; 2, one that must be like the others
+        of this kind, and true for some lanes, but not for all.
+      columns: of each column, the number of its array, or 255 for `empty`; and which lanes have it: 0, all; 1, those
+        for which the masks that are alike are true; 2, the others.
+      empty: the value of columns without an array.
+    """
+
+    form: tuple[Any, ...]
+    kinds: bytes
+    columns: bytes
+    empty: np.ndarray
+
+    def masked(self, infos: object) -> Masked | None:
         """The values of columns of infos that have this form, and their masks; None if they have another one.
 
-        Args:
-          infos: of lanes.
-          kinds: what each array is: 0, a value; 1, a mask that must be true everywhere; 2, one that must be like the
-            others of this kind, and true for some lanes, but not for all.
-          columns: of each column, the number of its array, or 255 for `empty`; and which lanes have it: 0, all; 1,
-            those for which the masks that are alike are true; 2, the others.
-          empty: the value of columns without an array.
-
-        Returns:
-          No masks at all if none are alike.
+        No masks at all if none are alike.
         """
-        return None if native is None else native.masked(self._form, infos, kinds, columns, empty)
+        return None if native is None else native.masked(self, infos)
 
 
 def form_of(row: Mapping[str, Any], leaves: Leaves) -> RowForm | None:

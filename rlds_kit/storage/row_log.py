@@ -1,9 +1,10 @@
 """Rows of all lanes that are copied, and noted, by one call of C. What they change is found when blocks are cut."""
 
 import functools
+import sys
 import time
-from collections.abc import Callable
-from typing import Any, Final, Protocol, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -11,15 +12,42 @@ from rlds_kit.storage.array_form import any_true, native, put_lanes
 from rlds_kit.storage.batch_columns import Masks
 from rlds_kit.storage.batch_jobs import Starts
 from rlds_kit.storage.batch_leaves import RowKeys
+from rlds_kit.storage.row_form import MaskedForm
 
 REFUSE, CLOSE, BEGIN = range(3)
 """What a log does about a row in which episodes end: does not add it; takes no more rows afterwards; or begins the next
 episodes of their lanes with the row after it."""
-_ROWS, _ROOM, _BYTES, _ENDS, _AFTER_END = range(5)
-LogArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""Of a log: numbers, `begin`, `first`, `ends`, `times`, `[lanes]` bool, all True, and memory for `[lanes]` int64."""
+_ROWS, _ROOM, _BYTES, _LIMIT, _ENDS, _AFTER_END = range(6)
+_RESULTS: Final = 5
+"""Observations, rewards, terminations, truncations and infos."""
+LogArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Of a log: numbers, `begin`, `first`, `ends` and `times`."""
 LogColumns: TypeAlias = tuple[Any, ...]
 """Of each value, and of discounts, the array `[capacity, lanes, ...]`, and that of its flags of presence or None."""
+
+
+class StepForm(NamedTuple):
+    """The form of the results of steps.
+
+    Attributes:
+      infos: their form; None: they are not recorded.
+      keys: of observations and the columns of infos; and of actions, rewards and discounts.
+    """
+
+    infos: MaskedForm | None
+    keys: RowKeys
+
+
+class LogForm(NamedTuple):
+    """A `StepForm` of which rows are logged.
+
+    Attributes:
+      infos: as there.
+      columns: of its `keys`, in their order.
+    """
+
+    infos: MaskedForm | None
+    columns: LogColumns
 
 
 class RowStarts(Protocol):
@@ -38,6 +66,8 @@ class RowLog:
       places: `[lanes]` int64, where the first row goes.
       due: `[lanes]` bool, in which lanes an episode begins with the first row; the others have one.
       room: maximum number of rows.
+      forms: of steps whose results `put` adds.
+      limit: of bytes, which all rows must not reach; None: there is none.
       after_end: what to do about a row in which episodes end: REFUSE, CLOSE or BEGIN.
       make_starts: makes the starts of episodes that begin with the rows.
 
@@ -46,16 +76,18 @@ class RowLog:
       first: `due` of the first row.
       ends: `[room, lanes]` uint8, how the episode ends that has a row: 1 if it terminated, 2 if it was truncated, 3 if
         both, 0 if it goes on.
+        Those of rows that were not added are undefined.
       times: `[room]` int64, Unix time in nanoseconds of rows with which episodes begin.
-      columns: the arrays that rows of a form are copied to, by their keys; None: such rows cannot be added.
-      put: adds a row; arguments and result as for `log_row_in_python`, without the log.
+      put: adds the results of a step; arguments and result as for `log_step_in_python`, without log and forms.
 
-    >>> log = RowLog(np.zeros(2, np.int64), np.zeros(2, np.bool_), 8, BEGIN)
-    >>> flags, rewards, discounts = np.array([True, False]), np.zeros((8, 2)), np.zeros((8, 2))
-    >>> log.put((rewards, None, discounts, None), (np.array([0.5, 0.25]),), None, flags, flags & False)
-    32
-    >>> log.rows, log.due, discounts[0], rewards[0]
-    (1, array([ True, False]), array([0., 1.]), array([0.5 , 0.25]))
+    >>> rows = [np.zeros((8, 2)) for _ in range(4)]
+    >>> form = LogForm(None, tuple(part for each in rows for part in (each, None)))
+    >>> log = RowLog(np.zeros(2, np.int64), np.zeros(2, np.bool_), 8, [form], after_end=BEGIN)
+    >>> flags, actions = np.array([True, False]), np.ones(2)
+    >>> log.put(actions, (np.zeros(2), np.array([0.5, 0.25]), flags, flags & False, {}))
+    True
+    >>> log.rows, log.due, [each[0].tolist() for each in rows]
+    (1, array([ True, False]), [[0.0, 0.0], [1.0, 1.0], [0.5, 0.25], [0.0, 1.0]])
     """
 
     def __init__(
@@ -63,19 +95,24 @@ class RowLog:
         places: np.ndarray,
         due: np.ndarray,
         room: int,
+        forms: Iterable[LogForm] = (),
+        *,
+        limit: int | None = None,
         after_end: int,
         make_starts: Callable[["RowLog"], RowStarts] | None = None,
     ) -> None:
         lanes = len(places)
         self.begin, self.first = places, due
-        self.ends, self.times = np.zeros((room, lanes), np.uint8), np.zeros(room, np.int64)
-        self.columns = dict[RowKeys, LogColumns | None]()
+        self.ends, self.times = np.empty((room, lanes), np.uint8), np.zeros(room, np.int64)
         self._starts = None if make_starts is None else make_starts(self)
-        self._numbers = np.array([0, room, 0, 0, after_end], np.int64)
-        every, own = np.ones(lanes, np.bool_), np.zeros(lanes, np.int64)
-        arrays: LogArrays = (self._numbers, self.begin, self.first, self.ends, self.times, every, own)
-        self._arrays = arrays
-        self.put: Callable[[LogColumns, tuple[Any, ...], Masks, Any, Any], int] = functools.partial(log_row, arrays)
+        self._numbers = np.array([0, room, 0, sys.maxsize if limit is None else limit, 0, after_end], np.int64)
+        arrays: LogArrays = (self._numbers, self.begin, self.first, self.ends, self.times)
+        self._arrays, given = arrays, tuple(forms)
+        self.put: Callable[[Any, Any], bool] = (
+            functools.partial(log_step_in_python, arrays, given)
+            if native is None
+            else functools.partial(native.log_step, native.native_log(arrays, given))
+        )
 
     @property
     def rows(self) -> int:
@@ -127,7 +164,7 @@ class RowLog:
 
 def log_row_in_python(
     log: LogArrays, columns: LogColumns, values: tuple[Any, ...], masks: Masks, terminated: Any, truncated: Any
-) -> int:  # as `RowLog.put`
+) -> int:  # of any type, as what environments return
     """Adds a row to a log: the reference for `log_row` in C. Recorders do not use it, see `IS_ATOMIC`.
 
     Args:
@@ -139,30 +176,32 @@ def log_row_in_python(
       truncated: likewise, because of a limit.
 
     Returns:
-      The bytes of the row. -1: it is not added, and nothing that counts has changed, because there is no room, a value
-      or the flags have another form, or episodes end though the log refuses that.
+      The bytes of the row. -1: it is not added, and nothing that counts has changed, because there is no room, the
+      bytes reach the limit, a value or the flags have another form, or episodes end though the log refuses that.
     """
-    numbers, begin, first, ends, times, every, _ = log
-    row, room, old_bytes, ended, after_end = numbers.tolist()
+    numbers, begin, first, ends, times = log
+    row, room, old_bytes, limit, ended, after_end = numbers.tolist()
     if row >= room or not (_are_flags(terminated, len(begin)) and _are_flags(truncated, len(begin))):
         return -1
     due, places = ends[row - 1] != 0 if row else first, begin + row
     codes = np.where(due, 0, terminated + 2 * truncated.astype(np.uint8)).astype(np.uint8)
     is_end = any_true(codes != 0)
-    copies = _copies(columns, (*values, np.where(terminated, 0.0, 1.0)), masks, every)
+    copies = _copies(columns, (*values, np.where(terminated, 0.0, 1.0)), masks)
     if (is_end and after_end == REFUSE) or not all(_fit(*each, places) for each in copies):
+        return -1
+    nbytes = int(sum(each.nbytes for each in values)) + 8 * len(begin)
+    if old_bytes + nbytes >= limit:
         return -1
     for array, item in copies:
         put_lanes(array, places, None, item)
     ends[row], times[row] = codes, time.time_ns() if any_true(due) else 0
-    nbytes = int(sum(each.nbytes for each in values)) + 8 * len(begin)
     room = 0 if is_end and after_end == CLOSE else room
-    numbers[:] = row + 1, room, old_bytes + nbytes, ended + is_end, after_end
+    numbers[:] = row + 1, room, old_bytes + nbytes, limit, ended + is_end, after_end
     return nbytes
 
 
 def _copies(
-    columns: LogColumns, values: tuple[Any, ...], masks: Masks, every: np.ndarray
+    columns: LogColumns, values: tuple[Any, ...], masks: Masks
 ) -> list[tuple[np.ndarray, Any]]:  # items of any type
     """What is copied into which arrays; None as an array, or as an item: that is not possible."""
     found = list[tuple[np.ndarray, Any]]()
@@ -171,7 +210,7 @@ def _copies(
         mask = None if masks is None or number == len(masks) else masks[number]
         found.append((array, item if present is not None or mask is None else None))
         if present is not None:
-            found.append((present, every if mask is None else mask))
+            found.append((present, np.ones(present.shape[1:], np.bool_) if mask is None else mask))
     return found
 
 
@@ -184,6 +223,31 @@ def _fit(array: np.ndarray, item: Any, places: np.ndarray) -> bool:  # an item o
 def _are_flags(given: Any, lanes: int) -> bool:  # of any type, as above
     is_array = type(given) is np.ndarray and given.dtype == np.bool_
     return is_array and given.shape == (lanes,) and given.flags.c_contiguous
+
+
+def log_step_in_python(log: LogArrays, forms: tuple[LogForm, ...], actions: Any, result: Any) -> bool:  # as above
+    """Adds the results of a step to a log: the reference for `log_step` in C. Recorders do not use it, either.
+
+    Args:
+      log: its arrays.
+      forms: one of which the results may have.
+      actions: of all lanes.
+      result: of the step, as Gymnasium's vector environments return it.
+
+    Returns:
+      Whether it did. If not, nothing that counts has changed.
+    """
+    if type(result) is not tuple or len(result) != _RESULTS:
+        return False
+    observations, rewards, terminated, truncated, infos = result
+    for form, columns in forms:
+        row = ((), ()) if form is None else form.masked(infos)
+        if row is None:
+            continue
+        values, masks = (observations, *row[0], actions, rewards), (None, *row[1], None, None) if row[1] else None
+        if log_row(log, columns, values, masks, terminated, truncated) >= 0:
+            return True
+    return False
 
 
 IS_ATOMIC: Final = hasattr(native, "log_row")

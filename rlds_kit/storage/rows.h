@@ -31,18 +31,12 @@ static inline int is_of_lanes(PyObject *object, int type, npy_intp lanes) {
          PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISNOTSWAPPED(array) && PyArray_ISALIGNED(array);
 }
 
-/* How values of lanes are copied into rows: to one place, or each to a place of its own; 0: they are not made like these. */
-enum { TOGETHER = 1, APART };
-
-/* How the values of some lanes, None for all, can be copied into the rows at `at`. */
-int fit_lanes(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject *values);
-
-/* Called before values are copied to one place that fit. Returns whether the GIL was released: then check again. */
-int make_room(PyArrayObject *rows, PyObject *at, PyArrayObject *values);
-
-/* Copies values that fit. */
-void put_fitting(PyArrayObject *rows, PyObject *at, PyObject *which, PyArrayObject *values, int how);
+/* The values and the masks of the columns of infos, a new tuple of two tuples, the second one empty if there are no masks; or
+ * None if they do not have the form. */
+PyObject *columns_of_infos(PyObject *masked_form, PyObject *infos);
 
 PyObject *log_row(PyObject *self, PyObject *args);
+PyObject *log_step(PyObject *self, PyObject *args);
+PyObject *native_log(PyObject *self, PyObject *args);
 
 #endif

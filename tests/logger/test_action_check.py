@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rlds_kit import spec as specs
 from rlds_kit.logger.action_check import ActionCheck, are_inside, are_inside_in_python
+from rlds_kit.storage.array_form import example_of
 
 FLOATS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 1.5, float("nan"), float("inf")])
 
@@ -52,8 +53,9 @@ def test_c_and_python_find_the_same(
     size = int(np.prod(shape))
     low, high = (np.linspace(*ends, size).reshape(shape).astype(dtype) for ends in ((-1, 1), (1, 2)))
     bounds = low if has_low else None, high if has_high else None
-    found = are_inside(values, *bounds)
-    assert found is None or found == are_inside_in_python(values, *bounds)
+    example = example_of(values)
+    found = are_inside(example, *bounds, values)
+    assert found is None or found == are_inside_in_python(example, *bounds, values)
     is_plain = np.dtype(dtype) in (np.int64, np.float32, np.float64) and values.flags.c_contiguous
     if is_plain and shape in ((), (3,)):
         assert found is not None
@@ -64,4 +66,25 @@ def test_each_dimension_has_its_bounds(dtype: type[np.floating[Any]]) -> None:
     """Those of another one would let an action pass."""
     low, high = np.array([-1, 0, 1], dtype), np.array([1, 1.5, 2], dtype)
     inside, outside = np.array([[-0.5, 1.2, 1.8]] * 2, dtype), np.array([[-0.5, 1.2, 1.8], [-0.5, -0.5, 1.8]], dtype)
-    assert (are_inside(inside, low, high), are_inside(outside, low, high)) == (True, False)
+    for check in (are_inside, are_inside_in_python):
+        assert [check(inside, low, high, each) for each in (inside, outside)] == [True, False]
+
+
+def test_actions_of_another_form_are_not_inside() -> None:
+    """Of another shape or dtype, a subclass, which may have more than its array, or no array."""
+    example, low, high = np.zeros(2), np.array(0.0), np.array(2.0)
+    others = np.zeros(3), np.zeros((2, 1)), np.zeros(2, np.float32), np.ma.zeros(2), [0.0, 0.0], None
+    for check in (are_inside, are_inside_in_python):
+        assert check(example, low, high, np.zeros(2))
+        assert not any(check(example, low, high, each) for each in others)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+def test_batches_that_follow_are_checked_with_little(dtype: type[np.integer[Any]]) -> None:
+    """Those like the first one, whether C has their dtype or not."""
+    check = ActionCheck(specs.Array((), dtype, minimum=0, maximum=1))
+    fine, wrong = np.array([0, 1], dtype), np.array([0, 2], dtype)
+    assert not check.again(fine)
+    assert check.are_fine(fine)
+    assert [bool(check.again(each)) for each in (fine, wrong, fine[:1], fine.astype(np.int16))] == [True, *[False] * 3]
+    assert not check.are_fine(wrong)

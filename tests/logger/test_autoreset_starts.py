@@ -10,7 +10,7 @@ from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.vector_result import start_provenance
 from rlds_kit.storage.batch_jobs import Starts
 from rlds_kit.storage.episode_messages import start_message
-from rlds_kit.storage.row_log import BEGIN, RowLog
+from rlds_kit.storage.row_log import BEGIN, RowLog, log_row
 
 LANES = 3
 
@@ -51,10 +51,11 @@ def test_starts_with_rows_of_a_log_are_as_encoded_whole() -> None:
             resets.reset(int(rng.integers(LANES)), {"a": turn})
         resets.step()
         assert starts.are_ready()
-        log = RowLog(np.zeros(LANES, np.int64), due, 8, BEGIN, starts.of_log)
+        log = RowLog(np.zeros(LANES, np.int64), due, 8, after_end=BEGIN, make_starts=starts.of_log)
         columns, times = (np.zeros((8, LANES)), None), [time.time_ns()]
         for _ in range(rows := int(rng.integers(9))):
-            assert log.put(columns, (), None, rng.random(LANES) < 0.2, rng.random(LANES) < 0.2) > 0
+            terminated, truncated = rng.random(LANES) < 0.2, rng.random(LANES) < 0.2
+            assert log_row(log._arrays, columns, (), None, terminated, truncated) > 0
             times.append(time.time_ns())
         log.close()
         counts, steps = resets.after(log.begins())

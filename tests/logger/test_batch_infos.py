@@ -142,10 +142,10 @@ def test_forms_that_differ_in_masks_only_are_all_known() -> None:
     """Where sometimes all lanes end together, and sometimes some: neither is searched again, or learned twice."""
     seen, fields = BatchInfos(LANES, NONE), _fields()
     first = [_described(_of_ends(mask), seen) for mask in (SOME, ALL)]
-    forms = [*seen._forms]
+    forms = [*seen.forms]
     seen._walk = None  # type: ignore[assignment,method-assign]
     assert [_described(_of_ends(mask), seen) for mask in (SOME, ALL)] == first
-    assert seen._forms == forms
+    assert seen.forms == forms
     assert seen.leaves(_of_ends(LAST), fields)[0]
 
 

@@ -17,7 +17,7 @@ import rlds_kit
 from rlds_kit import EpisodeEnd, SpecError, UnsupportedTypeError, logger
 from rlds_kit.storage.batch_recorder import BatchRecorder
 from rlds_kit.storage.policy import FlushPolicy
-from rlds_kit.storage.row_log import IS_ATOMIC
+from rlds_kit.storage.row_log import IS_ATOMIC, RowLog
 from tests.logger.scripted_vectors import content_of
 
 # Gymnasium forks the processes of an AsyncVectorEnv; the threads that exist then belong to the test runner.
@@ -234,13 +234,21 @@ def test_provenance_of_hundreds_of_steps_is_as_row_by_row(
 
 def _count_logged(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each row that was offered to a log was added; grows with each."""
-    append_logged, added = BatchRecorder.append_logged, list[bool]()
+    open_log, added = BatchRecorder.open_log, list[bool]()
 
-    def counted(self: BatchRecorder, *given: Any) -> bool:
-        added.append(append_logged(self, *given))
-        return added[-1]
+    def counted(self: BatchRecorder, *given: Any) -> RowLog | None:
+        log = open_log(self, *given)
+        if log is not None:
+            put = log.put
 
-    monkeypatch.setattr(BatchRecorder, "append_logged", counted)
+            def put_and_count(actions: Any, result: Any) -> bool:
+                added.append(put(actions, result))
+                return added[-1]
+
+            log.put = put_and_count
+        return log
+
+    monkeypatch.setattr(BatchRecorder, "open_log", counted)
     return added
 
 

@@ -11,7 +11,7 @@ from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_columns import Masks
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
 from rlds_kit.storage.leaf import Leaves
-from rlds_kit.storage.row_log import BEGIN, RowLog
+from rlds_kit.storage.row_log import BEGIN, RowLog, log_row
 from tests.storage.batch_rows import BOOLS, DISCOUNT, KEYS, LANES, masks_of, values_of
 
 NO = np.zeros(LANES, np.bool_)
@@ -22,7 +22,8 @@ def _logged(
 ) -> int:
     """Copies a row into the columns of a buffer, with discounts of 0 where an episode is over; returns its bytes."""
     columns = buffer.columns_of(keys)
-    return -1 if columns is None else RowLog(places, NO, 1, BEGIN).put(columns, values, masks, over, NO)
+    log = RowLog(places, NO, 1, after_end=BEGIN)
+    return -1 if columns is None else log_row(log._arrays, columns, values, masks, over, NO)
 
 
 @given(st.data())

@@ -27,7 +27,7 @@ from rlds_kit.storage.batch_recorder import BatchRecorder
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
-from rlds_kit.storage.row_log import BEGIN, CLOSE, IS_ATOMIC, REFUSE, RowLog
+from rlds_kit.storage.row_log import BEGIN, CLOSE, IS_ATOMIC, REFUSE, RowLog, StepForm, log_row
 from tests.storage.interrupting import interrupt_at
 
 LANES: Final = 3
@@ -191,6 +191,15 @@ def _plain_row(
     return keys, values, BatchLeaves(leaves[:1], leaves[1:])
 
 
+def _append_logged(
+    batch: BatchRecorder, log: RowLog, keys: RowKeys, values: tuple[Any, ...], masks: Masks, flags: tuple[Any, Any]
+) -> bool:
+    """Adds a row to a log, and to columns of any number; `RowLog.put` has always three, and those of infos."""
+    buffer = batch._state.buffer
+    columns = None if buffer is None else buffer.columns_of(keys)
+    return columns is not None and log_row(log._arrays, columns, values, masks, *flags) >= 0
+
+
 def _read_plain(directory: Path) -> Rows:
     """The first numbers of the observations of each lane; those of another lane are no rows of this one."""
     found: Rows = {}
@@ -255,7 +264,9 @@ class _Play:
             leaves = BatchLeaves([*leaves.observed, BatchLeaf(odd, values[1], some)], leaves.acted)
             own = RowKeys((*own.observed, odd), own.acted)
         keys, self.is_apart = self._keys.setdefault(some is not None, own), False
-        if self._log is not None and self.batch.append_logged(self._log, keys, values, masks, (terminated, truncated)):
+        if self._log is not None and _append_logged(
+            self.batch, self._log, keys, values, masks, (terminated, truncated)
+        ):
             self.logged += 1
             return
         self.is_apart = True
@@ -272,7 +283,8 @@ class _Play:
                 self.batch.end_where(ended, ending, terminated=flags[0], truncated=flags[1])
         self.is_apart = False
         if not self._are_apart:
-            self._log = self.batch.open_log(over, BEGIN, partial(_GivenAt, first=self._count))
+            forms = [StepForm(None, each) for each in self._keys.values()]
+            self._log = self.batch.open_log(over, forms, BEGIN, partial(_GivenAt, first=self._count))
 
     def settle(self) -> np.ndarray:
         """Takes over what the log has; returns in which lanes an episode begins with the next row."""
@@ -396,8 +408,13 @@ def _begun(recorder: Recorder) -> BatchRecorder:
 NONE: Final = np.zeros(LANES, np.bool_)
 
 
-def _log_of(batch: BatchRecorder, after_end: int = BEGIN) -> RowLog | None:
-    return batch.open_log(NONE, after_end, partial(_GivenAt, first=1))
+def _log_of(batch: BatchRecorder, after_end: int = BEGIN, keys: RowKeys | None = None) -> RowLog | None:
+    form = _form(batch) if keys is None else StepForm(None, keys)
+    return batch.open_log(NONE, [form], after_end, partial(_GivenAt, first=1))
+
+
+def _form(batch: BatchRecorder) -> StepForm:
+    return StepForm(None, _plain_row(batch, 0)[0])
 
 
 def _logged(batch: BatchRecorder, after_end: int = BEGIN) -> RowLog:
@@ -420,15 +437,15 @@ def test_rows_of_a_log(tmp_path: Path) -> None:
         (odd,) = batch.fields.leaves({"info": {"odd": 1}}, {})[0].keys
         unknown = RowKeys((*keys.observed, odd), keys.acted)
         for _ in range(2):  # the second time, it is known that there is no such column
-            assert not batch.append_logged(log, unknown, (values[0], np.zeros(LANES, int), values[1]), None, flags)
+            assert not _append_logged(batch, log, unknown, (values[0], np.zeros(LANES, int), values[1]), None, flags)
         for row in range(1, 12):
             _, values, leaves = _plain_row(batch, row)
-            added.append(batch.append_logged(log, keys, values, None, flags))
+            added.append(_append_logged(batch, log, keys, values, None, flags))
             if not added[-1]:
                 batch.append(leaves)
                 log = _logged(batch)
             assert batch.waiting_bytes == nbytes * (row % 4 + 1)
-        assert not batch.append_logged(log, keys, (values[0].astype(np.float64), values[1]), None, flags)
+        assert not _append_logged(batch, log, keys, (values[0].astype(np.float64), values[1]), None, flags)
     assert added == [True, True, True, False] * 2 + [True, True, True]
     assert _read_plain(tmp_path) == {lane: [*range(12)] for lane in range(LANES)}
 
@@ -442,7 +459,7 @@ def test_a_log_takes_no_row_after_anything_else_was_done(tmp_path: Path, deed: s
         keys, values, leaves = _plain_row(batch, 0)
         batch.append(leaves)
         log = _logged(batch)
-        assert batch.append_logged(log, keys, _plain_row(batch, 1)[1], None, (NONE, NONE))
+        assert _append_logged(batch, log, keys, _plain_row(batch, 1)[1], None, (NONE, NONE))
         match deed:
             case "flush":
                 recorder.flush()
@@ -461,11 +478,11 @@ def test_a_log_takes_no_row_after_anything_else_was_done(tmp_path: Path, deed: s
                 assert _logged(batch) is not log
             case "close":
                 recorder.close()
-        assert not batch.append_logged(log, keys, values, None, (NONE, NONE))
+        assert not _append_logged(batch, log, keys, values, None, (NONE, NONE))
         rows = [0, 1, 2] if deed == "append" else [0, 1]
         if deed != "close":
             batch.append(_plain_row(batch, len(rows))[2])
-            assert batch.append_logged(_logged(batch), keys, _plain_row(batch, len(rows) + 1)[1], None, (NONE, NONE))
+            assert _append_logged(batch, _logged(batch), keys, _plain_row(batch, len(rows) + 1)[1], None, (NONE, NONE))
             rows += [len(rows), len(rows) + 1]
     assert _read_plain(tmp_path) == dict.fromkeys(range(LANES), rows)
 
@@ -483,7 +500,8 @@ def test_rows_with_which_episodes_begin_and_end(tmp_path: Path, policy: FlushPol
                 play.scripted(row)
                 if policy.each_episode and row in (1, 2, 3, 5):
                     assert sum(len(each) for each in rlds_kit.open(tmp_path / name).episodes) >= row + 1
-            assert (play.logged > 3) == (name == "together")
+            # After each flush there is no buffer; here, each row that follows has ends, or no buffer.
+            assert (play.logged > 3) == (name == "together" and not policy.each_episode)
     found = _content(tmp_path / "together")
     assert found == _content(tmp_path / "apart")
     of_lanes = [[[row for row, *_ in rows] for lane, _, rows, *_ in found if lane == chosen] for chosen in range(LANES)]
@@ -560,10 +578,10 @@ def test_a_log_is_of_lanes_that_have_an_episode_or_begin_one(tmp_path: Path) -> 
         play.settle()
         keys, values, _ = _plain_row(batch, 2)
         for due in (every, NONE, ~some):
-            assert batch.open_log(due, BEGIN, partial(_GivenAt, first=2)) is None
-        log = batch.open_log(some, BEGIN, partial(_GivenAt, first=2))
+            assert batch.open_log(due, [_form(batch)], BEGIN, partial(_GivenAt, first=2)) is None
+        log = batch.open_log(some, [_form(batch)], BEGIN, partial(_GivenAt, first=2))
         assert log is not None
-        assert batch.append_logged(log, keys, values, None, (NONE, NONE))
+        assert _append_logged(batch, log, keys, values, None, (NONE, NONE))
         batch.start_later(every, _starts_at(3))
         batch.append(_plain_row(batch, 3)[2])
     assert [(lane, place, [row for row, *_ in rows], end) for lane, place, rows, end, *_ in _content(tmp_path)] == [
@@ -587,11 +605,11 @@ def test_rows_with_ends_that_no_autoreset_follows(tmp_path: Path, after_end: int
         keys, _, leaves = _plain_row(batch, 0)
         batch.append(leaves)
         log = _logged(batch, after_end)
-        assert batch.append_logged(log, keys, _plain_row(batch, 1)[1], None, (NONE, NONE))
+        assert _append_logged(batch, log, keys, _plain_row(batch, 1)[1], None, (NONE, NONE))
         waiting = batch.waiting_bytes
-        assert batch.append_logged(log, keys, _plain_row(batch, 2)[1], None, (NONE, over)) == is_added
+        assert _append_logged(batch, log, keys, _plain_row(batch, 2)[1], None, (NONE, over)) == is_added
         assert (batch.waiting_bytes > waiting) == is_added
-        assert batch.append_logged(log, keys, _plain_row(batch, 3)[1], None, (NONE, NONE)) != is_added
+        assert _append_logged(batch, log, keys, _plain_row(batch, 3)[1], None, (NONE, NONE)) != is_added
         assert [batch.is_open(lane) for lane in range(LANES)] == [True, not is_added, True]
     rows = [0, 1, 2] if is_added else [0, 1, 3]
     assert _read_plain(tmp_path) == dict.fromkeys(range(LANES), rows)
@@ -622,11 +640,11 @@ def test_an_interrupted_row_leaves_no_value_to_the_next_one(tmp_path: Path, monk
         raises.clear()
         keys, values, leaves = _plain_row(batch, 3)
         log = _log_of(batch)
-        if log is None or not batch.append_logged(log, keys, values, None, (NONE, NONE)):
+        if log is None or not _append_logged(batch, log, keys, values, None, (NONE, NONE)):
             batch.append(leaves)
             log = _logged(batch)
         for row in (4, 5):
-            assert batch.append_logged(log, keys, _plain_row(batch, row)[1], None, (NONE, NONE))
+            assert _append_logged(batch, log, keys, _plain_row(batch, row)[1], None, (NONE, NONE))
     for episode in rlds_kit.open(tmp_path).episodes:
         found[episode.metadata["lane"]] = ["odd" in step.get("info", {}) for step in episode.steps]
     assert found == {lane: [False, bool(some[lane]), bool(some[lane]), *[False] * 3] for lane in range(LANES)}
@@ -670,9 +688,11 @@ def test_a_later_buffer_has_room_for_as_many_rows_as_its_first_row_allows(tmp_pa
         batch.append(BatchLeaves(leaves[:1]))
         for _ in range(2):
             recorder.flush()
-            assert _log_of(batch) is None
+            assert _log_of(batch, keys=keys) is None
             batch.append(BatchLeaves(leaves[:1], leaves[1:]))
-        assert batch.append_logged(_logged(batch), keys, values, None, (NONE, NONE))
+        log = _log_of(batch, keys=keys)
+        assert log is not None
+        assert _append_logged(batch, log, keys, values, None, (NONE, NONE))
         buffer = batch._state.buffer
         assert buffer is not None
         assert buffer.capacity * LANES * 36_012 * 3 <= 20 << 20

@@ -19,7 +19,7 @@ from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.buffer import ArrayBuffer
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.native import native
-from rlds_kit.storage.row_log import BEGIN, RowLog
+from rlds_kit.storage.row_log import BEGIN, RowLog, log_row
 
 HUGE = 2 << 20
 ROW = 100_800
@@ -71,7 +71,8 @@ def put(request: pytest.FixtureRequest) -> Callable[[np.ndarray, int], None]:
 
         def log(rows: np.ndarray, at: int) -> None:
             columns = (rows.reshape(-1, *lanes.shape), None, discounts, None)
-            _check(RowLog(np.full(8, at), no, 1, BEGIN).put(columns, (lanes,), None, no, no) > 0)
+            arrays = RowLog(np.full(8, at), no, 1, after_end=BEGIN)._arrays
+            _check(log_row(arrays, columns, (lanes,), None, no, no) > 0)
 
         return log
     return lambda rows, at: _check(put_lanes(rows.reshape(-1, *lanes.shape), np.full(8, at), None, lanes))
@@ -194,7 +195,7 @@ def test_a_log_that_is_closed_meanwhile_takes_no_row() -> None:
     memory, interval = _new(64 * HUGE), sys.getswitchinterval()
     rows = memory.reshape(64, 1, HUGE)
     value, no, discounts = np.ones((1, HUGE), np.uint8), np.zeros(1, np.bool_), np.zeros((64, 1))
-    logs = [RowLog(np.full(1, at), no, 1, BEGIN) for at in range(64)]
+    logs = [RowLog(np.full(1, at), no, 1, after_end=BEGIN) for at in range(64)]
     when_closed, waiting, added = list[int](), threading.Event(), list[bool]()
 
     def close() -> None:
@@ -210,7 +211,8 @@ def test_a_log_that_is_closed_meanwhile_takes_no_row() -> None:
         thread.start()
         waiting.wait()
         while len(added) < len(rows) and not when_closed:
-            added.append(logs[len(added)].put((rows, None, discounts, None), (value,), None, no, no) > 0)
+            arrays = logs[len(added)]._arrays
+            added.append(log_row(arrays, (rows, None, discounts, None), (value,), None, no, no) > 0)
     finally:
         sys.setswitchinterval(interval)
         thread.join()

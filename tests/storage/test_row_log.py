@@ -32,8 +32,8 @@ def _columns(keys: list[ColumnKey], presents: list[bool]) -> LogColumns:
 
 def _state(log: RowLog, columns: LogColumns) -> list[Any]:
     """All that counts, byte for byte, but for the times, which are those of different clocks."""
-    numbers, begin, first, ends, times, every, _ = log._arrays
-    arrays = [numbers, begin, first, ends, times != 0, every, *columns]
+    numbers, begin, first, ends, times = log._arrays
+    arrays = [numbers, begin, first, ends[: log.rows], times != 0, *columns]
     return [None if each is None else each.tobytes() for each in arrays]
 
 
@@ -75,8 +75,9 @@ def test_both_log_the_same_rows(data: st.DataObject) -> None:
     same = data.draw(st.integers(0, CAPACITY)) if data.draw(st.booleans()) else None
     places = np.array([data.draw(st.integers(0, 2)) if same is None else same for _ in range(LANES)], np.int64)
     first, room = data.draw(BOOLS), data.draw(st.integers(0, ROOM))
+    limit = data.draw(st.none() | st.integers(1, 400))
     after_end = data.draw(st.sampled_from(AFTER_END))
-    one, other = (RowLog(places.copy(), first.copy(), room, after_end) for _ in range(2))
+    one, other = (RowLog(places.copy(), first.copy(), room, limit=limit, after_end=after_end) for _ in range(2))
     here, there = (_columns(keys, presents) for _ in range(2))
     for _ in range(data.draw(st.integers(0, 2 * ROOM))):
         if data.draw(st.integers(0, 19)) == 0:
@@ -104,7 +105,11 @@ def test_what_a_log_knows(log_row: Any) -> None:
     places, first = np.array([0, 2, 1]), np.array([True, False, False])
     columns: Any = _columns(KEYS[:1], [True, False])
     discounts = columns[2]
-    log, no, values = RowLog(places, first, 2, BEGIN), np.zeros(LANES, np.bool_), (np.arange(1, 4, dtype="f4"),)
+    log, no, values = (
+        RowLog(places, first, 2, after_end=BEGIN),
+        np.zeros(LANES, np.bool_),
+        (np.arange(1, 4, dtype="f4"),),
+    )
     assert (log.rows, log.has_boundaries, log.due.tolist()) == (0, False, first.tolist())
     nbytes = LANES * (4 + 8)
     terminated, truncated = np.array([True, True, False]), np.array([True, True, True])
@@ -129,7 +134,7 @@ def test_what_a_log_knows(log_row: Any) -> None:
 @pytest.mark.parametrize(("after_end", "added"), [(REFUSE, [False, True]), (CLOSE, [True, False]), (BEGIN, [True] * 2)])
 def test_what_follows_an_end(log_row: Any, after_end: int, added: list[bool]) -> None:
     """The row is not added; or it is, and none after it; or episodes begin with the next one."""
-    log, no, columns = RowLog(np.zeros(LANES, np.int64), np.zeros(LANES, np.bool_), 4, after_end), *_none_of()
+    log, no, columns = RowLog(np.zeros(LANES, np.int64), np.zeros(LANES, np.bool_), 4, after_end=after_end), *_none_of()
     for truncated, is_added in zip((~no, no), added, strict=True):
         assert (log_row(log._arrays, columns, (), None, no, truncated) > 0) == is_added
     assert log.rows == sum(added)
@@ -141,7 +146,7 @@ def test_what_follows_an_end(log_row: Any, after_end: int, added: list[bool]) ->
 def test_values_of_another_form_are_left_to_others(log_row: Any) -> None:
     """Subclasses may have more than their array; other dtypes and shapes would be converted; nothing is logged."""
     no, columns = np.zeros(LANES, np.bool_), _columns(KEYS[:1], [True, True])
-    log, fitting = RowLog(np.zeros(LANES, np.int64), no, 3, BEGIN), np.ones(LANES, np.float32)
+    log, fitting = RowLog(np.zeros(LANES, np.int64), no, 3, after_end=BEGIN), np.ones(LANES, np.float32)
     before = _state(log, columns)
     subclasses = np.ma.masked_array(fitting), fitting.view(np.matrix)[0], np.float32(1)
     for odd in (*subclasses, fitting.astype(">f4"), fitting.astype("f8"), fitting[:2], fitting[:, None], [1.0] * LANES):
@@ -165,8 +170,8 @@ def _replaced(items: tuple[Any, ...], at: int, item: Any) -> tuple[Any, ...]:
 def test_what_is_no_log_is_refused() -> None:
     """With an error: arrays of other dtypes, sizes or ranks, or in pieces, or none, or numbers that they contradict."""
     no, columns = _none_of()
-    arrays = RowLog(np.zeros(LANES, np.int64), no, 3, BEGIN)._arrays
-    wrong: list[Any] = [None, (), list(arrays), arrays[:6], (*arrays, no), arrays[0]]
+    arrays = RowLog(np.zeros(LANES, np.int64), no, 3, after_end=BEGIN)._arrays
+    wrong: list[Any] = [None, (), list(arrays), arrays[:4], (*arrays, no), arrays[0]]
     for at, array in enumerate(arrays):
         others: list[Any] = [
             None,
@@ -194,7 +199,7 @@ def test_what_is_no_log_is_refused() -> None:
 def test_what_is_no_row_is_refused() -> None:
     """With an error: other numbers of columns, values and masks, or no tuples of them; nothing is logged."""
     no, values = np.zeros(LANES, np.bool_), (np.ones(LANES, np.float32),)
-    log, columns = RowLog(np.zeros(LANES, np.int64), no, 3, BEGIN), _columns(KEYS[:1], [True, True])
+    log, columns = RowLog(np.zeros(LANES, np.int64), no, 3, after_end=BEGIN), _columns(KEYS[:1], [True, True])
     wrong: list[tuple[Any, Any, Any]] = [
         *((each, values, None) for each in (None, (), columns[:2], columns[:3], (*columns, None), [*columns])),
         *((columns, each, None) for each in (None, (), values * 2, [*values], values[0])),
@@ -207,14 +212,14 @@ def test_what_is_no_row_is_refused() -> None:
     with pytest.raises(TypeError):
         log_row(log._arrays, columns, values, None, no)  # type: ignore[call-arg]
     assert _state(log, columns) == before
-    assert log.put(columns, values, None, no, no) == 12 * LANES
+    assert log_row(log._arrays, columns, values, None, no, no) == 12 * LANES
 
 
 @pytest.mark.skipif(native is None, reason="the twin leaves such columns to NumPy")
 def test_a_row_of_columns_that_cannot_take_it_is_left_to_others() -> None:
     """Of no array, or one of another form, in pieces, read-only, or without the place; nothing is logged."""
     no, values = np.zeros(LANES, np.bool_), (np.ones(LANES, np.float32),)
-    log, columns = RowLog(np.zeros(LANES, np.int64), no, 3, BEGIN), _columns(KEYS[:1], [True, True])
+    log, columns = RowLog(np.zeros(LANES, np.int64), no, 3, after_end=BEGIN), _columns(KEYS[:1], [True, True])
     before = _state(log, columns)
     for at, array in enumerate(columns):
         fixed = array.copy()
@@ -237,12 +242,14 @@ def test_rows_of_a_big_buffer_are_right(are_together: bool) -> None:
     flags, present = np.zeros(lanes, np.bool_), np.zeros((capacity, lanes), np.bool_)
     columns = (frames, None, others, present, np.zeros((capacity, lanes)), None)
     rows = capacity - int(places.max())
-    log, rng = RowLog(places, flags, capacity, BEGIN), np.random.default_rng(3)
+    log, rng = RowLog(places, flags, capacity, after_end=BEGIN), np.random.default_rng(3)
     given_frames = rng.integers(0, 256, (rows, lanes, width), np.uint8)
     masks = rng.random((rows, lanes)) < 0.5
     for frame, mask in zip(given_frames, masks, strict=True):
-        assert log.put(columns, (frame, ~frame), (None, mask), flags, flags) == 2 * frame.nbytes + 8 * lanes
-    assert log.put(columns, (frame, ~frame), (None, mask), flags, flags) == -1
+        assert (
+            log_row(log._arrays, columns, (frame, ~frame), (None, mask), flags, flags) == 2 * frame.nbytes + 8 * lanes
+        )
+    assert log_row(log._arrays, columns, (frame, ~frame), (None, mask), flags, flags) == -1
     assert log.rows == rows
     for lane, place in enumerate(places.tolist()):
         assert np.array_equal(frames[place : place + rows, lane], given_frames[:, lane])
