@@ -35,24 +35,25 @@ class ActionCheck:
         self._spec = spec
         self.is_due = True
         """Whether no invalid action was found yet."""
-        self.again: Callable[[object], bool | None] = _is_new
-        """Whether the actions of a batch are like earlier ones, and all match; if not, that is unknown."""
+        self.copy_of: Callable[[object], np.ndarray | None] = _none_of
+        """A copy of the actions of a batch that is like earlier ones, if all match; else None."""
         self._fine: set[tuple[type, object]] = set()
         self._batch = stacked(spec)
 
     def are_fine(self, actions: object) -> bool:
         """Whether all actions of a batch match; False also if that is unknown."""
         spec = self._batch
-        if type(actions) is np.ndarray and isinstance(spec, specs.Array) and actions.dtype == spec.dtype:
+        are_fine = not (specs.problems(spec, actions) or specs.out_of_bounds(spec, actions))
+        if are_fine and type(actions) is np.ndarray and isinstance(spec, specs.Array) and actions.dtype == spec.dtype:
             self._learn(spec, actions)
-        return not (specs.problems(spec, actions) or specs.out_of_bounds(spec, actions))
+        return are_fine
 
     def _learn(self, spec: specs.Array, actions: np.ndarray) -> None:
         """Notes that of batches like this one only the bounds must be checked."""
-        if spec.dtype.kind in _PLAIN_KINDS and not specs.problems(spec, actions):
-            form = example_of(actions), spec.lowest, spec.highest
-            check = are_inside_in_python if are_inside(*form, actions) is None else are_inside
-            self.again = functools.partial(check, *form)
+        form = example_of(actions), spec.lowest, spec.highest
+        if spec.dtype.kind in _PLAIN_KINDS and copy_inside_in_python(*form, actions) is not None:
+            is_left = copy_inside(*form, actions) is None
+            self.copy_of = functools.partial(copy_inside_in_python if is_left else copy_inside, *form)
 
     def __call__(self, action: object) -> None:
         """Warns about the first action that does not match."""
@@ -73,24 +74,26 @@ class ActionCheck:
             )
 
 
-def _is_new(_actions: object) -> bool:
-    return False
+def _none_of(_actions: object) -> None:
+    """In place of `ActionCheck.copy_of` before there were actions."""
 
 
-def are_inside_in_python(example: np.ndarray, low: np.ndarray | None, high: np.ndarray | None, values: object) -> bool:
-    """Whether values are an array like an example, and all are within the bounds, which a NaN never is.
+def copy_inside_in_python(
+    example: np.ndarray, low: np.ndarray | None, high: np.ndarray | None, values: object
+) -> np.ndarray | None:
+    """A copy of values that are an array like an example, and within the bounds, which a NaN never is; else None.
 
-    >>> are_inside_in_python(np.array([0, 0]), np.array(0), np.array(2), np.array([0, 3]))
-    False
+    >>> copy_inside_in_python(np.array([0, 0]), np.array(0), np.array(2), np.array([0, 2]))
+    array([0, 2])
     """
     if type(values) is not np.ndarray or not is_alike(values, example):
-        return False
-    return (low is None or np.count_nonzero(values >= low) == values.size) and (
-        high is None or np.count_nonzero(values <= high) == values.size
-    )
+        return None
+    is_low = low is not None and np.count_nonzero(values >= low) < values.size
+    is_high = high is not None and np.count_nonzero(values <= high) < values.size
+    return None if is_low or is_high else values.copy()
 
 
-are_inside: Final[Callable[[np.ndarray, np.ndarray | None, np.ndarray | None, object], bool | None]] = getattr(
-    native, "are_inside", are_inside_in_python
+copy_inside: Final[Callable[[np.ndarray, np.ndarray | None, np.ndarray | None, object], np.ndarray | None]] = getattr(
+    native, "copy_inside", copy_inside_in_python
 )
-"""`are_inside_in_python`, in C; None for arrays that C leaves to NumPy."""
+"""`copy_inside_in_python`, in C; None also for arrays that C leaves to NumPy."""

@@ -173,12 +173,13 @@ class VectorLogger(Recorded, Closing, _Wrapper):
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
-        # A copy: the environment may change them.
-        taken = actions.copy() if type(actions) is np.ndarray else as_array(copy_value(actions))
         check = self._check_action
-        if not check.again(taken) and check.is_due and not check.are_fine(taken):
-            for action in self._executed(taken):
-                check(action)
+        taken = check.copy_of(actions)  # the environment may change them
+        if taken is None:
+            taken = actions.copy() if type(actions) is np.ndarray else as_array(copy_value(actions))
+            if check.is_due and not check.are_fine(taken):
+                for action in self._executed(taken):
+                    check(action)
         if self._is_expecting:
             self._break_off()
         self._is_expecting = True

@@ -296,12 +296,12 @@ static int is_plain(PyArrayObject *array, int type) {
   return PyArray_TYPE(array) == type && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISNOTSWAPPED(array) && PyArray_ISALIGNED(array);
 }
 
-/* are_inside(example, low, high, values): see action_check.are_inside_in_python. None: that must be used. */
-static PyObject *are_inside(PyObject *self, PyObject *args) {
+/* copy_inside(example, low, high, values): see action_check.copy_inside_in_python. None also where that must be used. */
+static PyObject *copy_inside(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *example, *limits[2], *given;
-  if (!PyArg_UnpackTuple(args, "are_inside", 4, 4, &example, &limits[0], &limits[1], &given) || !check_arrays(example, example)) return NULL;
-  if (!PyArray_CheckExact(given) || !has_form_of((PyArrayObject *)given, 0, (PyArrayObject *)example)) Py_RETURN_FALSE;
+  if (!PyArg_UnpackTuple(args, "copy_inside", 4, 4, &example, &limits[0], &limits[1], &given) || !check_arrays(example, example)) return NULL;
+  if (!PyArray_CheckExact(given) || !has_form_of((PyArrayObject *)given, 0, (PyArrayObject *)example)) Py_RETURN_NONE;
   PyArrayObject *values = (PyArrayObject *)given;
   int type = PyArray_TYPE(values), rank = PyArray_NDIM(values);
   if ((type != NPY_INT64 && type != NPY_FLOAT32 && type != NPY_FLOAT64) || !is_plain(values, type)) Py_RETURN_NONE;
@@ -317,7 +317,8 @@ static PyObject *are_inside(PyObject *self, PyObject *args) {
       if (PyArray_DIM(bound, j) != PyArray_DIM(values, j + first)) Py_RETURN_NONE;
     bounds[i] = PyArray_DATA(bound), period = PyArray_SIZE(bound);
   }
-  return PyBool_FromLong(inside_of_type(type, PyArray_DATA(values), PyArray_SIZE(values), bounds[0], bounds[1], period));
+  if (!inside_of_type(type, PyArray_DATA(values), PyArray_SIZE(values), bounds[0], bounds[1], period)) Py_RETURN_NONE;
+  return PyArray_NewCopy(values, NPY_CORDER);
 }
 
 #define TILE_BYTES 4096 /* of a row, so that the lines and pages of all lanes of a tile stay in the caches */
@@ -525,10 +526,10 @@ static int prepare(PyObject *module) {
 static PyMethodDef methods[] = {
     {"add_flags", add_flags, METH_VARARGS, "Return counts, one more where a flag is true."},
     {"any_true", any_true, METH_O, "Return whether one of an array of flags is true."},
-    {"are_inside", are_inside, METH_VARARGS, "Return whether all values are within bounds; None if that is left to NumPy."},
     {"both_true", both_true, METH_VARARGS, "Return whether two arrays of flags have one that is true in both."},
     {"log_row", log_row, METH_VARARGS, "Copy a row of all lanes and note it in a log; return its bytes, or -1."},
     {"log_step", log_step, METH_VARARGS, "Log the results of a step if they have one of its forms; return whether it did."},
+    {"copy_inside", copy_inside, METH_VARARGS, "Return a copy of values that are within bounds; None if they are not, or are left to NumPy."},
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"over", over, METH_VARARGS, "Return which episodes a step has ended; None if it has ended none."},
     {"native_log", native_log, METH_VARARGS, "Return what `log_step` needs to know of a log and of forms of steps."},

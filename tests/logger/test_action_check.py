@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit import spec as specs
-from rlds_kit.logger.action_check import ActionCheck, are_inside, are_inside_in_python
+from rlds_kit.logger.action_check import ActionCheck, copy_inside, copy_inside_in_python
 from rlds_kit.storage.array_form import example_of
 
 FLOATS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 1.5, float("nan"), float("inf")])
@@ -54,29 +54,31 @@ def test_c_and_python_find_the_same(
     low, high = (np.linspace(*ends, size).reshape(shape).astype(dtype) for ends in ((-1, 1), (1, 2)))
     bounds = low if has_low else None, high if has_high else None
     example = example_of(values)
-    found = are_inside(example, *bounds, values)
-    assert found is None or found == are_inside_in_python(example, *bounds, values)
+    found, expected = (check(example, *bounds, values) for check in (copy_inside, copy_inside_in_python))
     is_plain = np.dtype(dtype) in (np.int64, np.float32, np.float64) and values.flags.c_contiguous
-    if is_plain and shape in ((), (3,)):
-        assert found is not None
+    if found is not None or (is_plain and shape in ((), (3,))):
+        np.testing.assert_equal(found, expected)
+    assert found is not values
+    assert found is None or not np.may_share_memory(found, values)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_each_dimension_has_its_bounds(dtype: type[np.floating[Any]]) -> None:
+@pytest.mark.parametrize("check", [copy_inside, copy_inside_in_python])
+def test_each_dimension_has_its_bounds(check: Any, dtype: type[np.floating[Any]]) -> None:
     """Those of another one would let an action pass."""
     low, high = np.array([-1, 0, 1], dtype), np.array([1, 1.5, 2], dtype)
     inside, outside = np.array([[-0.5, 1.2, 1.8]] * 2, dtype), np.array([[-0.5, 1.2, 1.8], [-0.5, -0.5, 1.8]], dtype)
-    for check in (are_inside, are_inside_in_python):
-        assert [check(inside, low, high, each) for each in (inside, outside)] == [True, False]
+    assert check(inside, low, high, inside).tolist() == inside.tolist()
+    assert check(inside, low, high, outside) is None
 
 
-def test_actions_of_another_form_are_not_inside() -> None:
+@pytest.mark.parametrize("check", [copy_inside, copy_inside_in_python])
+def test_actions_of_another_form_are_not_inside(check: Any) -> None:
     """Of another shape or dtype, a subclass, which may have more than its array, or no array."""
     example, low, high = np.zeros(2), np.array(0.0), np.array(2.0)
     others = np.zeros(3), np.zeros((2, 1)), np.zeros(2, np.float32), np.ma.zeros(2), [0.0, 0.0], None
-    for check in (are_inside, are_inside_in_python):
-        assert check(example, low, high, np.zeros(2))
-        assert not any(check(example, low, high, each) for each in others)
+    assert check(example, low, high, np.zeros(2)) is not None
+    assert all(check(example, low, high, each) is None for each in others)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32])
@@ -84,7 +86,9 @@ def test_batches_that_follow_are_checked_with_little(dtype: type[np.integer[Any]
     """Those like the first one, whether C has their dtype or not."""
     check = ActionCheck(specs.Array((), dtype, minimum=0, maximum=1))
     fine, wrong = np.array([0, 1], dtype), np.array([0, 2], dtype)
-    assert not check.again(fine)
+    assert check.copy_of(fine) is None
     assert check.are_fine(fine)
-    assert [bool(check.again(each)) for each in (fine, wrong, fine[:1], fine.astype(np.int16))] == [True, *[False] * 3]
+    copies = [check.copy_of(each) for each in (fine, wrong, fine[:1], fine.astype(np.int16))]
+    assert copies[0] is not None
+    assert (copies[0].tolist(), copies[1:]) == ([0, 1], [None] * 3)
     assert not check.are_fine(wrong)
