@@ -25,6 +25,7 @@ from rlds_kit.storage.batch_jobs import GivenStarts
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
 from rlds_kit.storage.batch_recorder import BatchRecorder
 from rlds_kit.storage.episode_messages import start_message
+from rlds_kit.storage.intake import Intake
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.row_log import BEGIN, CLOSE, IS_ATOMIC, REFUSE, RowLog, StepForm, log_row
@@ -615,6 +616,49 @@ def test_rows_with_ends_that_no_autoreset_follows(tmp_path: Path, after_end: int
     assert _read_plain(tmp_path) == dict.fromkeys(range(LANES), rows)
     ended = [EpisodeEnd.TRUNCATED if flag and is_added else EpisodeEnd.INTERRUPTED for flag in over]
     assert [end for *_, end, _, _ in _content(tmp_path)] == ended
+
+
+@needs_logs
+@pytest.mark.parametrize("deed", ["_flush", "_free_memory"])
+def test_rows_of_a_log_count_towards_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str) -> None:
+    """Memory is freed, or a sync requested, after the same row as without a log."""
+    rows_done, now, do = dict[str, list[int]](), [0], getattr(Intake, deed)
+
+    def noted(self: Intake) -> None:
+        rows_done[name].append(now[0])
+        do(self)
+
+    monkeypatch.setattr(Intake, deed, noted)
+    policy = FlushPolicy.bytes(1000) if deed == "_flush" else FlushPolicy.manual()
+    for name in ("log", "apart"):
+        rows_done[name] = []
+        with Recorder(tmp_path / name, DECLARED, policy=policy, memory_limit=1 << 20) as recorder:
+            play = _Play(recorder.start_batch(LANES), are_apart=name == "apart")
+            recorder._intake.memory_limit = 4000 if deed == "_free_memory" else 1 << 20  # the buffer has room for more
+            for now[0] in range(40):
+                play.row(now[0], NONE, NONE)
+                if rows_done[name] and deed == "_free_memory":
+                    break  # later ones depend on how fast the writer thread is
+            assert (play.logged > 5) == (name == "log")
+        del rows_done[name][4:]  # the last one is that of closing
+    assert rows_done["log"] == rows_done["apart"]
+    assert rows_done["log"][0] > 5
+
+
+@needs_logs
+def test_lost_rows_of_a_log_are_counted(tmp_path: Path) -> None:
+    """In the error that says why recording has stopped."""
+    recorder = Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual())
+    play = _Play(recorder.start_batch(LANES))
+    for row in range(4):
+        play.row(row, NONE, NONE)
+    assert play.logged == 3
+    recorder._intake._thread._fail(OSError("no space"))
+    for _ in range(2):
+        with pytest.raises(RecordingError, match=f"no space. 0 steps are stored and {4 * LANES} are lost"):
+            recorder.check()
+    with pytest.raises(RecordingError, match="no space"):
+        recorder.close()
 
 
 @needs_logs

@@ -8,10 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.storage import row_log
+from rlds_kit.storage import row_form, row_log
 from rlds_kit.storage.array_form import native, put_lanes_in_python
-from rlds_kit.storage.leaf import ColumnKey
-from rlds_kit.storage.row_log import BEGIN, CLOSE, REFUSE, LogColumns, RowLog, log_row, log_row_in_python
+from rlds_kit.storage.leaf import ColumnKey, Leaves
+from rlds_kit.storage.row_form import MaskedForm
+from rlds_kit.storage.row_log import (
+    BEGIN,
+    CLOSE,
+    REFUSE,
+    LogColumns,
+    LogForm,
+    RowLog,
+    log_row,
+    log_row_in_python,
+    log_step_in_python,
+)
 from tests.storage.batch_rows import BOOLS, CAPACITY, KEYS, LANES, SHAPES, masks_of, values_of
 
 AFTER_END: Final = (REFUSE, CLOSE, BEGIN)
@@ -155,6 +166,110 @@ def test_values_of_another_form_are_left_to_others(log_row: Any) -> None:
         assert log_row(log._arrays, columns, (fitting,), None, flags, no) == -1
         assert log_row(log._arrays, columns, (fitting,), None, no, flags) == -1
     assert _state(log, columns) == before
+
+
+_ACTED: Final = [ColumnKey(name, 0, np.dtype(np.float64), 0) for name in ("action", "reward")]
+_OBSERVED: Final = ColumnKey("observation", 0, np.dtype(np.float32), 1)
+_INFOS: Final[list[dict[str, np.ndarray]]] = [
+    {},
+    {"n": np.arange(LANES)},
+    {"n": np.arange(LANES), "_n": np.array([True, False, True])},
+    {"n": np.arange(LANES), "_n": np.ones(LANES, np.bool_), "x": np.ones((LANES, 2), np.float32)},
+]
+
+
+def _step_form(infos: dict[str, np.ndarray], lacking: int) -> LogForm:
+    """The form of steps with such infos, and new columns, all but one of which have flags of presence."""
+    found = row_form.form_of(infos, Leaves([], [*infos.values()]))
+    assert found is not None
+    are_alike = "_n" in infos and not infos["_n"].all()
+    kinds = bytes((2 if are_alike else 1) if name == "_n" else 0 for name in infos)
+    values = [number for number, name in enumerate(infos) if name != "_n"]
+    places = b"".join(bytes((number, are_alike)) for number in values)
+    arrays = [infos[name] for name in infos if name != "_n"]
+    keys = [ColumnKey("info", 0, each.dtype, each.ndim - 1) for each in arrays]
+    presents = [number + 1 != lacking for number in range(len(keys) + 4)]
+    columns = _columns([_OBSERVED, *keys, *_ACTED], presents)
+    return LogForm(MaskedForm(found.form, kinds, places, np.zeros((LANES, 2), np.uint8)), columns)
+
+
+@st.composite
+def _results(draw: st.DrawFn, infos: dict[str, np.ndarray] | None) -> Any:
+    """Of a step; sometimes of another form."""
+    parts = [draw(values_of(_OBSERVED)), draw(values_of(_ACTED[1])), draw(_flags()), draw(_flags()), infos]
+    odd = [parts, tuple(parts[:4]), (*parts, None), None]
+    return tuple(parts) if draw(st.integers(0, 9)) else draw(st.sampled_from(odd))
+
+
+@given(st.data())
+def test_both_log_the_same_steps(data: st.DataObject) -> None:
+    """Whatever they return; those of another form change nothing."""
+    if native is None:
+        pytest.skip("without the C extension, no form is known")
+    chosen = data.draw(st.lists(st.sampled_from(_INFOS), max_size=4))
+    lacking = data.draw(st.integers(0, 8))
+    here, there = ([_step_form(infos, lacking) for infos in chosen] for _ in range(2))
+    if data.draw(st.booleans()):
+        here, there = ([*forms, LogForm(None, _columns([_OBSERVED, *_ACTED], [True] * 4))] for forms in (here, there))
+    places, after_end = (
+        np.array([data.draw(st.integers(0, 1)) for _ in range(LANES)]),
+        data.draw(st.sampled_from(AFTER_END)),
+    )
+    first, limit = data.draw(BOOLS), data.draw(st.none() | st.integers(1, 600))
+    one, other = (RowLog(places, first, ROOM, forms, limit=limit, after_end=after_end) for forms in (here, there))
+    odd_infos = st.sampled_from([{"n": np.zeros(2)}, {"m": np.zeros(LANES)}, None, {"n": [1] * LANES}])
+    for _ in range(data.draw(st.integers(0, 2 * ROOM))):
+        infos = data.draw(st.sampled_from(_INFOS) if data.draw(st.integers(0, 9)) else odd_infos)
+        actions, result = data.draw(values_of(_ACTED[0])), data.draw(_results(infos))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(row_log, "log_row", log_row_in_python)
+            expected = log_step_in_python(other._arrays, tuple(there), actions, result)
+        found = one.put(actions, result)
+        if found != expected:  # C leaves to other calls what is not in one piece
+            arrays = [each for each in (actions, *result) if type(each) is np.ndarray]
+            assert not found
+            assert not all(each.flags.c_contiguous for each in arrays)
+            return
+        for mine, others in zip(here, there, strict=True):
+            assert _state(one, mine.columns) == _state(other, others.columns)
+
+
+def test_steps_are_logged_while_bytes_are_left() -> None:
+    """The limit is not reached: the row that would is left to a call that frees memory, or flushes."""
+    columns, no = _columns([_OBSERVED, *_ACTED], [False] * 4), np.zeros(LANES, np.bool_)
+    result = np.zeros((LANES, 2), np.float32), np.zeros(LANES), no, no, {}
+    row_bytes = LANES * (8 + 3 * 8)
+    for limit, expected in ((3 * row_bytes, 2), (3 * row_bytes + 1, 3), (row_bytes, 0), (None, CAPACITY)):
+        log = RowLog(np.zeros(LANES, np.int64), no, ROOM, [LogForm(None, columns)], limit=limit, after_end=BEGIN)
+        assert sum(log.put(np.zeros(LANES), result) for _ in range(ROOM)) == expected
+        assert (log.rows, log.nbytes) == (expected, expected * row_bytes)
+
+
+@pytest.mark.skipif(native is None, reason="needs the C extension")
+def test_what_are_no_forms_is_refused() -> None:
+    """With an error; columns that cannot take rows have no form."""
+    no, columns = np.zeros(LANES, np.bool_), _columns([_OBSERVED, *_ACTED], [True] * 4)
+    for forms in (
+        (None,),
+        ((None,),),
+        ((None, columns, None),),
+        ((None, None),),
+        ((None, columns[:3]),),
+        ((None, ()),),
+    ):
+        with pytest.raises(TypeError, match="expected"):
+            RowLog(np.zeros(LANES, np.int64), no, 3, forms, after_end=BEGIN)  # type: ignore[arg-type]
+    result = np.zeros((LANES, 2), np.float32), np.zeros(LANES), no, no, {}
+    for given_columns, is_added in (
+        (_replaced(columns, 0, columns[0][:, :2]), False),
+        (columns[:2] + columns[4:], False),
+        (columns, True),
+    ):
+        forms = [LogForm(None, given_columns)]
+        log = RowLog(np.zeros(LANES, np.int64), no, 3, forms, after_end=BEGIN)
+        assert log.put(np.zeros(LANES), result) == is_added
+    with pytest.raises(TypeError, match="form of infos"):
+        RowLog(np.zeros(LANES, np.int64), no, 3, [LogForm(3, columns)], after_end=BEGIN).put(None, result)  # type: ignore[arg-type]
 
 
 def _none_of() -> tuple[np.ndarray, LogColumns]:
