@@ -52,7 +52,7 @@ native = [
         sources,
         depends=[
             f"rlds_kit/storage/{name}.h"
-            for name in ("columns", "cpu", "filters", "put", "rows", "whole", "xxh3", "xxh3_stripes")
+            for name in ("columns", "cpu", "filters", "pack", "put", "rows", "whole", "xxh3", "xxh3_stripes")
         ],
         include_dirs=[] if pure else numpy_headers(),
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
@@ -65,7 +65,7 @@ native = [
         ("storage._cached", [f"rlds_kit/storage/{name}.c" for name in ("_cached", *CACHED)]),
         (
             "storage._blocks",
-            [f"rlds_kit/storage/{name}.c" for name in ("_blocks", "pieces", "shuffle", "whole", "xxh3")],
+            [f"rlds_kit/storage/{name}.c" for name in ("_blocks", "pack", "pieces", "shuffle", "whole", "xxh3")],
         ),
         ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread
         ("storage._native", [f"rlds_kit/storage/{name}.c" for name in ("_native", *FILTERS)]),

@@ -1,10 +1,10 @@
-/* Makes the records of step blocks: the C twin of block.py, block_header.py and lane_pieces.py. A short episode has one block
- * of a few columns, so that Python's calls for each of them would cost more than its values. Whole episodes: whole.c. */
+/* Makes the records of step blocks: the C twin of block.py and block_header.py. A short episode has one block of a few
+ * columns, so that Python's calls for each of them would cost more than its values. Columns: pack.c; episodes: whole.c. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "columns.h"
+#include "pack.h"
 #include "put.h"
 #include "whole.h"
 
@@ -164,11 +164,6 @@ done:
   return record;
 }
 
-/* What is stored of a column in one block: a row of the table of lane_pieces.py. */
-typedef struct {
-  int64_t first_row, count, filter, codec, decoded, in_frames, begin, size;
-} Stored;
-
 /* A column of many blocks. */
 typedef struct {
   Py_buffer prefix, suffix, data, frames, table;
@@ -182,21 +177,28 @@ static void close_column(LaneColumn *column) {
   PyBuffer_Release(&column->table);
 }
 
-static int open_column(PyObject *item, Py_ssize_t blocks, LaneColumn *column) {
+/* The blocks that records are made of: their numbers in the tables of columns, of which there are `all`. */
+typedef struct {
+  const int64_t *numbers;
+  Py_ssize_t count, all;
+} Chosen;
+
+static int open_column(PyObject *item, const Chosen *chosen, LaneColumn *column) {
   if (!PyTuple_Check(item)) {
     PyErr_SetString(PyExc_TypeError, "expected a tuple for each column");
     return 0;
   }
   if (!PyArg_ParseTuple(item, "y*y*y*y*y*", &column->prefix, &column->suffix, &column->data, &column->frames, &column->table))
     return 0;
-  const Stored *stored = column->table.buf;
-  int is_right = column->table.len == blocks * (Py_ssize_t)sizeof(Stored);
-  for (Py_ssize_t i = 0; is_right && i < blocks; ++i) {
-    Py_ssize_t all = stored[i].in_frames ? column->frames.len : column->data.len;
-    is_right = stored[i].begin >= 0 && stored[i].size >= 0 && stored[i].size <= all && stored[i].begin <= all - stored[i].size;
+  const StoredPiece *stored = column->table.buf;
+  int is_right = column->table.len == chosen->all * (Py_ssize_t)sizeof(StoredPiece);
+  for (Py_ssize_t i = 0; is_right && i < chosen->count; ++i) {
+    const StoredPiece *one = stored + chosen->numbers[i];
+    Py_ssize_t all = one->in_frames ? column->frames.len : column->data.len;
+    is_right = one->begin >= 0 && one->size >= 0 && one->size <= all && one->begin <= all - one->size;
   }
   if (is_right) return 1;
-  PyErr_Format(PyExc_ValueError, "expected the places of %zd payloads in %zd bytes", blocks, column->data.len);
+  PyErr_Format(PyExc_ValueError, "expected the places of %zd payloads in %zd bytes", chosen->count, column->data.len);
   close_column(column);
   return 0;
 }
@@ -207,7 +209,7 @@ static uint8_t *put_lane(uint8_t *to, const uint8_t *id, const int64_t *rows, co
                          Py_ssize_t number, Entry *entries, uint8_t *fields, Py_ssize_t *used, Py_ssize_t *payloads) {
   *used = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const Stored *stored = (const Stored *)columns[i].table.buf + number;
+    const StoredPiece *stored = (const StoredPiece *)columns[i].table.buf + number;
     if (!stored->count) continue;
     Entry *entry = entries + (*used)++;
     entry->payload = (const char *)(stored->in_frames ? columns[i].frames.buf : columns[i].data.buf) + stored->begin;
@@ -246,12 +248,14 @@ static int allocate(Headers *made, Py_ssize_t blocks, const LaneColumn *columns,
   return made->entries && made->fields && made->headers && made->sizes && made->used && made->payloads;
 }
 
-static PyObject *records_of(const uint8_t *ids, const int64_t *rows, Py_ssize_t blocks, const LaneColumn *columns,
+static PyObject *records_of(const uint8_t *ids, const int64_t *rows, const Chosen *chosen, const LaneColumn *columns,
                             Py_ssize_t count, Headers *made) {
+  const Py_ssize_t blocks = chosen->count;
   Py_BEGIN_ALLOW_THREADS
   for (Py_ssize_t i = 0; i < blocks; ++i) {
     uint8_t *header = made->headers + i * made->most_header;
-    made->sizes[i] = put_lane(header, ids + ID_SIZE * i, rows + 2 * i, columns, count, i, made->entries + i * count,
+    const Py_ssize_t number = (Py_ssize_t)chosen->numbers[i];
+    made->sizes[i] = put_lane(header, ids + ID_SIZE * i, rows + 2 * number, columns, count, number, made->entries + i * count,
                               made->fields + i * made->most_fields, made->used + i, made->payloads + i) - header;
   }
   Py_END_ALLOW_THREADS
@@ -281,27 +285,34 @@ static PyObject *records_of(const uint8_t *ids, const int64_t *rows, Py_ssize_t 
   return records;
 }
 
-/* join_lanes(ids, rows, columns): see block.join_lanes_in_python. */
+static int are_numbers(const Chosen *chosen) {
+  for (Py_ssize_t i = 0; i < chosen->count; ++i)
+    if (chosen->numbers[i] < 0 || chosen->numbers[i] >= chosen->all) return 0;
+  return 1;
+}
+
+/* join_lanes(ids, rows, columns, numbers): see block.join_lanes_in_python. */
 static PyObject *join_lanes(PyObject *self, PyObject *args) {
   (void)self;
-  Py_buffer ids, rows;
+  Py_buffer ids, rows, numbers;
   PyObject *given, *records = NULL;
-  if (!PyArg_ParseTuple(args, "y*y*O!", &ids, &rows, &PyList_Type, &given)) return NULL;
-  Py_ssize_t blocks = ids.len / ID_SIZE, count = PyList_Size(given), open = 0;
+  if (!PyArg_ParseTuple(args, "y*y*O!y*", &ids, &rows, &PyList_Type, &given, &numbers)) return NULL;
+  const Chosen chosen = {numbers.buf, ids.len / ID_SIZE, rows.len / (2 * (Py_ssize_t)sizeof(int64_t))};
+  Py_ssize_t count = PyList_Size(given), open = 0;
   LaneColumn *columns = malloc((size_t)(count + 1) * sizeof(LaneColumn));
   Headers made = {0};
   if (!columns) {
     PyErr_NoMemory();
     goto done;
   }
-  if (ids.len % ID_SIZE || rows.len != blocks * 2 * (Py_ssize_t)sizeof(int64_t)) {
-    PyErr_Format(PyExc_ValueError, "expected two rows for each of %zd bytes of ids", ids.len);
+  if (ids.len % ID_SIZE || numbers.len != chosen.count * (Py_ssize_t)sizeof(int64_t) || !are_numbers(&chosen)) {
+    PyErr_Format(PyExc_ValueError, "expected the number of a block for each of %zd bytes of ids", ids.len);
     goto done;
   }
   for (; open < count; ++open)
-    if (!open_column(PyList_GetItem(given, open), blocks, columns + open)) goto done;
-  if (allocate(&made, blocks, columns, count))
-    records = records_of(ids.buf, rows.buf, blocks, columns, count, &made);
+    if (!open_column(PyList_GetItem(given, open), &chosen, columns + open)) goto done;
+  if (allocate(&made, chosen.count, columns, count))
+    records = records_of(ids.buf, rows.buf, &chosen, columns, count, &made);
   else
     PyErr_NoMemory();
 done:
@@ -315,57 +326,16 @@ done:
   free(columns);
   PyBuffer_Release(&ids);
   PyBuffer_Release(&rows);
+  PyBuffer_Release(&numbers);
   return records;
-}
-
-/* See lane_pieces.describe_in_python. */
-static PyObject *describe(PyObject *self, PyObject *args) {
-  (void)self;
-  Py_buffer data, pieces;
-  Py_ssize_t width;
-  Wish wish;
-  if (!PyArg_ParseTuple(args, "y*y*nninn", &data, &pieces, &width, &wish.itemsize, &wish.relation, &wish.least, &wish.most))
-    return NULL;
-  const Piece *first = pieces.buf;
-  Py_ssize_t count = pieces.len / (Py_ssize_t)sizeof(Piece), room = 0, used;
-  PyObject *repeated = NULL, *hashes = NULL, *bounds = NULL, *planes = NULL, *result = NULL;
-  uint8_t *scratch = NULL;
-  int is_number = wish.itemsize == 1 || wish.itemsize == 2 || wish.itemsize == 4 || wish.itemsize == 8;
-  if (width <= 0 || wish.itemsize <= 0 || width % wish.itemsize || (wish.relation == ADDED && !is_number) ||
-      pieces.len % (Py_ssize_t)sizeof(Piece) || !are_pieces_inside(first, count, width, data.len)) {
-    PyErr_Format(PyExc_ValueError, "expected pieces of %zd bytes a row in %zd bytes", width, data.len);
-    goto done;
-  }
-  room = most_bytes_planes(first, count, width, &wish);
-  repeated = PyBytes_FromStringAndSize(NULL, count), hashes = PyBytes_FromStringAndSize(NULL, 16 * count);
-  bounds = PyBytes_FromStringAndSize(NULL, pieces.len), planes = PyByteArray_FromStringAndSize(NULL, room);
-  if (!repeated || !hashes || !bounds || !planes) goto done;
-  if (!(scratch = malloc((size_t)scratch_of_shuffle(width)))) {
-    PyErr_NoMemory();
-    goto done;
-  }
-  uint8_t *flags = (uint8_t *)PyBytes_AsString(repeated), *sums = (uint8_t *)PyBytes_AsString(hashes);
-  uint8_t *to = (uint8_t *)PyByteArray_AsString(planes);
-  int64_t *ends = (int64_t *)PyBytes_AsString(bounds);
-  Py_BEGIN_ALLOW_THREADS
-  used = describe_pieces(data.buf, first, count, width, &wish, flags, sums, ends, to, scratch);
-  Py_END_ALLOW_THREADS
-  if (PyByteArray_Resize(planes, used) == 0) result = PyTuple_Pack(4, repeated, hashes, bounds, planes);
-done:
-  free(scratch);
-  Py_XDECREF(repeated);
-  Py_XDECREF(hashes);
-  Py_XDECREF(bounds);
-  Py_XDECREF(planes);
-  PyBuffer_Release(&data);
-  PyBuffer_Release(&pieces);
-  return result;
 }
 
 static PyMethodDef methods[] = {
     {"digest", digest, METH_VARARGS, "Return the digest of an episode from the hashes of its leaves and its messages."},
     {"leaf_hashes", leaf_hashes, METH_VARARGS, "Return what the digests of whole episodes are made of, beside their messages."},
     {"whole_records", whole_records, METH_VARARGS, "Return the records and digests of episodes of one block each."},
+    {"spans_of", spans_of, METH_VARARGS, "Return which rows of a column blocks have, and whether there are gaps among them."},
+    {"stored", stored, METH_VARARGS, "Return how pieces of a column are stored, and which are encoded in another way."},
     {"describe", describe, METH_VARARGS, "Return what there is to know of pieces of a column before they are written."},
     {"join_lanes", join_lanes, METH_VARARGS, "Return the records of blocks whose columns were encoded together."},
     {"join", join, METH_VARARGS, "Return the record of a block from its id, its rows and its encoded columns."},

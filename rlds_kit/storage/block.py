@@ -30,9 +30,11 @@ from rlds_kit.storage.plausible import ID_BYTES
 MAJOR_VERSION: Final = 1
 Part: TypeAlias = tuple[bytes, int, bytes | memoryview]
 """An encoded column; see `join_in_python`."""
-LaneFields: TypeAlias = tuple[bytes, bytes, np.ndarray, bytes, np.ndarray]
+LaneFields: TypeAlias = tuple[bytes, bytes, np.ndarray, bytes, bytes]
 """A column of many blocks: its fields from `block_header.before_rows` and `after_rows`, its bytes, its zstd frames, and
 the `table` of `lane_pieces.Pieces`."""
+_STORED: Final = 8
+"""Numbers in a row of such a table."""
 
 _VERSION_TAG: Final = b"\x08"  # Record.version, varint
 _VERSION: Final = _VERSION_TAG + varint.encode(MAJOR_VERSION)
@@ -111,34 +113,37 @@ def join_in_python(episode_id: bytes, first_row: int, end_row: int, parts: list[
     return _joined(b"".join(header), offset, payloads)
 
 
-def join_lanes_in_python(ids: bytes, rows: np.ndarray, columns: list[LaneFields]) -> list[bytes]:
-    """The records of blocks whose columns were encoded together.
+def join_lanes_in_python(ids: bytes, rows: np.ndarray, columns: list[LaneFields], numbers: np.ndarray) -> list[bytes]:
+    """The records of some of the blocks whose columns were encoded together.
 
     Args:
       ids: of their episodes, 16 bytes each.
-      rows: `[blocks, 2]` int64, the first step whose observation is in a block, and one past the last.
-      columns: of the blocks; those without rows in a block are left out there.
+      rows: `[all, 2]` int64, the first step whose observation is in a block, and one past the last, of all blocks.
+      columns: of all blocks; those without rows in a block are left out there.
+      numbers: `[blocks]` int64, which blocks.
 
     Raises:
       ValueError: a payload is not in the bytes of its column.
     """
     found = []
-    for number, (first_row, end_row) in enumerate(rows.tolist()):
+    for at, number in enumerate(numbers.tolist()):
+        first_row, end_row = rows[number].tolist()
         parts = list[Part]()
         for before, after, data, frames, table in columns:
-            first, count, filter_, codec, decoded, in_frames, begin, size = table[number].tolist()
+            stored = np.frombuffer(table, np.int64).reshape(-1, _STORED)[number]
+            first, count, filter_, codec, decoded, in_frames, begin, size = stored.tolist()
             payload = (memoryview(frames) if in_frames else data.data)[begin : begin + size]
             if begin < 0 or len(payload) != size:
-                raise ValueError(f"expected the places of {len(rows)} payloads in {len(data)} bytes")
+                raise ValueError(f"expected the places of {len(numbers)} payloads in {len(data)} bytes")
             if not count:
                 continue
             parts.append((block_header.between(before, first, count, after, filter_, codec), decoded, payload))
-        found.append(join_in_python(ids[ID_BYTES * number : ID_BYTES * (number + 1)], first_row, end_row, parts))
+        found.append(join_in_python(ids[ID_BYTES * at : ID_BYTES * (at + 1)], first_row, end_row, parts))
     return found
 
 
 native: Final = extension("rlds_kit.storage", "_blocks") if sys.byteorder == "little" else None
-join_lanes: Final[Callable[[bytes, np.ndarray, list[LaneFields]], list[bytes]]] = (
+join_lanes: Final[Callable[[bytes, np.ndarray, list[LaneFields], np.ndarray], list[bytes]]] = (
     join_lanes_in_python if native is None else native.join_lanes
 )
 join: Final[Callable[[bytes, int, int, list[Part]], bytes]] = join_in_python if native is None else native.join

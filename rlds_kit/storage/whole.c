@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
+#include "columns.h"
 #include "put.h"
-#include "xxh3.h"
 
 #define EMPTY_DICT_SIZE 2
 #define DIGEST_SIZE 16
@@ -18,11 +18,6 @@
 #define MOST_RANK BATCH
 #define KNOWN 4
 #define LAYOUT_SIZE (2 * DIGEST_SIZE)
-
-/* Rows of a column in a block, as `lane_blocks` has them. */
-typedef struct {
-  int64_t first, stop, begin, end;
-} Span;
 
 typedef struct {
   Py_buffer head, shape, spans, hashes;

@@ -9,7 +9,7 @@ from rlds_kit.storage import block
 from rlds_kit.storage.digest import digests_of_run, head_of, identity_of, shape_bytes
 from rlds_kit.storage.leaf import ColumnKey
 
-LeafFields: TypeAlias = tuple[bytes, bytes, np.ndarray, np.ndarray]
+LeafFields: TypeAlias = tuple[bytes, bytes, bytes, bytes]
 """A column: what is before its hashes, the shape of a value, and `spans` and `hashes` of `HashedColumn`."""
 
 
@@ -19,14 +19,14 @@ class HashedColumn(NamedTuple):
     Attributes:
       key: of the column.
       shape: of a value.
-      spans: `[blocks, 4]` int64, the first row with a value, one past the last, and two numbers that are not used.
-      hashes: `[blocks, 16]` uint8, the XXH3-128 of their values.
+      spans: of `lane_pieces.Pieces`.
+      hashes: likewise.
     """
 
     key: ColumnKey
     shape: tuple[int, ...]
-    spans: np.ndarray
-    hashes: np.ndarray
+    spans: bytes
+    hashes: bytes
 
 
 def hashes_of_whole(columns: Iterable[HashedColumn], is_whole: np.ndarray) -> list[bytes]:
@@ -56,9 +56,9 @@ def leaf_hashes_in_python(columns: list[LeafFields], is_whole: bytes) -> list[by
     for number, is_chosen in enumerate(is_whole):
         parts = list[bytes]()
         for head, shape, spans, hashes in columns if is_chosen else ():
-            first, stop = spans[number, :2].tolist()
+            first, stop = np.frombuffer(spans, np.int64).reshape(-1, 4)[number, :2].tolist()
             if first < stop:
-                parts += (head, digests_of_run(first, stop, shape), hashes[number].tobytes())
+                parts += (head, digests_of_run(first, stop, shape), hashes[16 * number : 16 * number + 16])
         found.append(b"".join(parts))
     return found
 

@@ -12,7 +12,16 @@ import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage import block, block_header, column_encoder, digest, filters, lane_blocks, lane_pieces, shard_set
+from rlds_kit.storage import (
+    block,
+    block_header,
+    column_encoder,
+    digest,
+    filters,
+    lane_blocks,
+    piece_functions,
+    shard_set,
+)
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL
@@ -43,7 +52,7 @@ class _Fixed(FilterChoice):
 
     def known(self, *_: object) -> Choice | None:
         """That, unless it depends on the rows."""
-        return self._choice if self._choice.filter in lane_pieces.RELATION else None  # as the inherited one
+        return self._choice if self._choice.filter in piece_functions.RELATION else None  # as the inherited one
 
 
 def _column(name: str, values: np.ndarray, *, is_acted: bool = False, kind: int = pb.ARRAY) -> LaneColumn:
@@ -153,7 +162,7 @@ def test_records_are_made_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
     """Wherever the groups end, and whichever blocks are not needed."""
     columns, rows = _columns(0), [LaneRows(lane, at, at + 2, 0) for at in range(0, 40, 2) for lane in range(LANES)]
     all_at_once = _encoded(columns, rows, _Fixed(STORED), are_whole=True)
-    monkeypatch.setattr(lane_blocks, "_RECORDS_BYTES", 700)
+    monkeypatch.setattr(lane_blocks, "_TOGETHER", 7)
     assert _encoded(columns, rows, _Fixed(STORED), are_whole=True) == all_at_once
     lanes = EncodedLanes(columns, _blocks(rows, are_whole=True), _Fixed(STORED))
     assert [lanes.take(number) for number in (3, 4, 50)] == [all_at_once[number] for number in (3, 4, 50)]

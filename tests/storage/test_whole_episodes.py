@@ -135,8 +135,8 @@ def _column(rng: np.random.Generator, shape: tuple[int, ...], blocks: int, most:
     return (
         rng.bytes(int(rng.integers(90))),
         shape_bytes(shape),
-        spans,
-        rng.integers(0, 256, (blocks, 16)).astype(np.uint8),
+        spans.tobytes(),
+        rng.bytes(16 * blocks),
     )
 
 
@@ -150,9 +150,10 @@ def test_hashes_of_leaves_are_the_same(most: int) -> None:
     assert found == leaf_hashes_in_python(columns, is_whole)
     assert [bool(each) for each in found] == [bool(each) for each in is_whole]
     head, shape, spans, hashes = columns[0]
-    number = next(at for at, whole in enumerate(is_whole) if whole and spans[at, 0] < spans[at, 1])
-    first, stop = spans[number, :2].tolist()
-    assert found[number].startswith(head + digests_of_run(first, stop, shape) + hashes[number].tobytes())
+    rows = np.frombuffer(spans, np.int64).reshape(-1, 4)[:, :2].tolist()
+    number, (first, stop) = next((at, each) for at, each in enumerate(rows) if is_whole[at] and each[0] < each[1])
+    expected = head + digests_of_run(first, stop, shape) + hashes[16 * number : 16 * number + 16]
+    assert found[number].startswith(expected)
 
 
 def test_no_blocks_and_no_columns() -> None:
@@ -165,9 +166,9 @@ def test_no_blocks_and_no_columns() -> None:
 def test_columns_of_other_blocks_are_refused() -> None:
     """Nothing is read beyond what they have."""
     native: Any = block.native
-    good = (b"", b"", np.zeros((2, 4), np.int64), np.zeros((2, 16), np.uint8))
+    good = (b"", b"", bytes(64), bytes(32))
     assert native.leaf_hashes([good], b"\1\1") == [b"", b""]
-    others = (*good[:2], good[2][:1], good[3]), (*good[:3], good[3][:1]), (b"", bytes(8 * 257), *good[2:])
+    others = (*good[:2], good[2][:32], good[3]), (*good[:3], good[3][:16]), (b"", bytes(8 * 257), *good[2:])
     for other in others:
         with pytest.raises(ValueError, match="2 blocks"):
             native.leaf_hashes([good, other], b"\1\1")
