@@ -333,7 +333,7 @@ done:
 static PyMethodDef methods[] = {
     {"digest", digest, METH_VARARGS, "Return the digest of an episode from the hashes of its leaves and its messages."},
     {"leaf_hashes", leaf_hashes, METH_VARARGS, "Return what the digests of whole episodes are made of, beside their messages."},
-    {"whole_records", whole_records, METH_VARARGS, "Return the records and digests of episodes of one block each."},
+    {"part_records", part_records, METH_VARARGS, "Return the records and digests of parts of episodes."},
     {"spans_of", spans_of, METH_VARARGS, "Return which rows of a column blocks have, and whether there are gaps among them."},
     {"stored", stored, METH_VARARGS, "Return how pieces of a column are stored, and which are encoded in another way."},
     {"describe", describe, METH_VARARGS, "Return what there is to know of pieces of a column before they are written."},

@@ -1,7 +1,8 @@
 """Makes the jobs that write what batch recorders have buffered."""
 
+import functools
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -9,8 +10,14 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.jobs import Block, End, Job, Start, Whole
+from rlds_kit.storage.jobs import Parts
 from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlocks, LaneColumn
+from rlds_kit.storage.plausible import ID_BYTES
+
+_TOGETHER: Final = 64
+"""Parts that are written together; then their memory is free. Fewer take longer."""
+_ID_FIELD: Final = bytes((0x0A, ID_BYTES))
+"""Tag and size of EpisodeEnd.episode_id."""
 
 
 class Starts(Protocol):
@@ -92,36 +99,56 @@ class EpisodeParts:
         self._starts.append(starts)
         self._ends.append(end)
 
-    def jobs(self, written: "WrittenBuffer | None") -> Iterator[Job]:
-        """Makes the jobs; `written` has their rows, and is None if there are none."""
-        parts = zip(self.blocks.ids, self.blocks.each(), self._starts, self._ends, strict=True)
-        lasts = {id(end): _copy(end) for end in self._ends if end is not None}  # changed for each episode
-        for number, (episode_id, (lane, begin, stop, first_row), starts, end) in enumerate(parts):
-            count, end_row = stop - begin, first_row + stop - begin
-            last = None if end is None else lasts[id(end)]
-            if last is not None:
-                last.episode_id, last.rows = episode_id, end_row
-            part = written.part(number, count) if written is not None and count else None
-            if part is not None and last is not None and starts is not None:
-                start = starts.serialized(lane, episode_id)
-                yield Whole(episode_id, count, part, start, last.SerializeToString(), last.ending)
-                continue
-            if part is not None:
-                if starts is not None:
-                    yield Start(starts.message(lane, episode_id))
-                yield Block(episode_id, range(first_row, end_row), part)
-            if last is not None:
-                yield End(_copy(last))
+    def jobs(self, written: "WrittenBuffer | None") -> Iterator[Parts]:
+        """The parts in the order in which they are written; `written` has their rows, and is None if there are none."""
+        lanes, begins, stops, first_rows = self.blocks.rows().T.tolist()
+        end_rows = [first + stop - begin for first, begin, stop in zip(first_rows, begins, stops, strict=True)]
+        kinds = {id(end): end for end in self._ends if end is not None}
+        lasts = {key: end.SerializeToString() for key, end in kinds.items()}
+        for numbers in self._in_order():
+            ids = [self.blocks.ids[number] for number in numbers]
+            starts, ends = list[bytes](), list[bytes]()
+            for number, episode_id in zip(numbers, ids, strict=True):
+                start, end = self._starts[number], self._ends[number]
+                starts.append(b"" if start is None else start.serialized(lanes[number], episode_id))
+                ends.append(b"" if end is None else _ended(lasts[id(end)], episode_id, end_rows[number]))
+            rows = [first_rows[number] for number in numbers], [end_rows[number] for number in numbers]
+            yield Parts(written, numbers, ids, *rows, starts, ends, self.blocks.are_whole[numbers[0]])
+
+    def _in_order(self) -> Iterator[list[int]]:
+        """The numbers of parts that are written together, at most 64: whole episodes, or parts of others.
+
+        Whole episodes wait until there are so many, but not longer than until another one begins: readers list episodes
+        in the order in which they begin.
+        """
+        whole, others = list[int](), list[int]()
+        for number, is_whole in enumerate(self.blocks.are_whole):
+            if len(whole) == _TOGETHER or (whole and not is_whole and self._starts[number] is not None):
+                yield from (numbers for numbers in (others, whole) if numbers)
+                whole, others = [], []
+            if len(others) == _TOGETHER:
+                yield others
+                others = []
+            (whole if is_whole else others).append(number)
+        yield from (numbers for numbers in (others, whole) if numbers)
 
 
-def _copy(end: pb.EpisodeEnd) -> pb.EpisodeEnd:
-    message = pb.EpisodeEnd()
-    message.CopyFrom(end)
-    return message
+def _ended(end: bytes, episode_id: bytes, rows: int) -> bytes:
+    """The end of an episode, from what ends like it have in common."""
+    return b"".join((_ID_FIELD, episode_id, _after_id(end, rows)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _after_id(end: bytes, rows: int) -> bytes:
+    """What follows the id, the first field, in ends of episodes with so many rows."""
+    message = pb.EpisodeEnd.FromString(end)
+    message.rows = rows
+    message.ClearField("episode_id")
+    return message.SerializeToString()
 
 
 class WrittenBuffer:
-    """A buffer that is written; its memory is free when all of its parts are. Used by the writer thread.
+    """A buffer that is written; its memory is free when all of its rows are. Used by the writer thread.
 
     Args:
       buffer: nothing may be added any more.
@@ -131,18 +158,15 @@ class WrittenBuffer:
     """
 
     def __init__(self, buffer: BatchBuffer, places: np.ndarray, nbytes: int, blocks: LaneBlocks) -> None:
-        self.buffer, self._blocks, self._left = buffer, blocks, blocks.count()
+        self.buffer, self._blocks = buffer, blocks
         self._rows, self._most, self._nbytes = int(places.sum()), int(places.max()), nbytes
         self._columns: list[LaneColumn] | None = None
         self._forms: list[Form] = []
         self._encoded: EncodedLanes | None = None
 
-    def part(self, number: int, rows: int) -> "_Part":
-        """A part with rows; each is taken once. The bytes of all parts add up to those of the buffer."""
-        nbytes = self._nbytes * rows // self._rows
-        self._rows -= rows
-        self._nbytes -= nbytes
-        return _Part(self, number, nbytes)
+    def part(self, number: int) -> "_Part":
+        """The rows of a part."""
+        return _Part(self, number)
 
     def columns(self, number: int) -> list[Column]:
         """The columns of a part."""
@@ -168,11 +192,16 @@ class WrittenBuffer:
             self._encoded = EncodedLanes(self.lane_columns(), self._blocks, choose)
         return self._encoded.take(number)
 
-    def release(self) -> None:
-        """Called once for each part with rows, when it is written."""
-        self._left -= 1
-        if not self._left:
+    def release(self, rows: int) -> int:
+        """Called when so many rows more were written; returns their bytes, which add up to those of the buffer."""
+        if not rows:
+            return 0
+        nbytes = self._nbytes * rows // self._rows
+        self._rows -= rows
+        self._nbytes -= nbytes
+        if not self._rows:
             self.buffer.release()
+        return nbytes
 
 
 class _Part:
@@ -180,9 +209,8 @@ class _Part:
 
     __slots__ = ("_buffer", "_number", "nbytes")
 
-    def __init__(self, buffer: WrittenBuffer, number: int, nbytes: int) -> None:
-        self.nbytes = nbytes
-        self._buffer, self._number = buffer, number
+    def __init__(self, buffer: WrittenBuffer, number: int) -> None:
+        self._buffer, self._number, self.nbytes = buffer, number, 0
 
     def seal(self) -> list[Column]:
         """The columns."""
@@ -197,5 +225,4 @@ class _Part:
         return self._buffer.encoded(self._number, choose)
 
     def release(self) -> None:
-        """Called once, when the block is written."""
-        self._buffer.release()
+        """The buffer is released instead."""

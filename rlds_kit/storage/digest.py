@@ -6,6 +6,7 @@ then the metadata, seed, options and ending. UUID, clock times, undefined values
 detects accidental changes, not forgery.
 """
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple, TypeAlias
@@ -253,14 +254,18 @@ class EpisodeDigest:
 
     def digest(self, start: pb.EpisodeStart, end: pb.EpisodeEnd | None) -> bytes:
         """16 bytes. `end` is None for an INCOMPLETE episode."""
+        if end is None:
+            return digest_in_python(self.hashes_of_leaves(), start, end)
+        return self.digest_of(start.SerializeToString(), end.SerializeToString())
+
+    def digest_of(self, start: bytes, end: bytes) -> bytes:
+        """The digest with these serialized messages."""
         hashes = self.hashes_of_leaves()
-        if end is None or block.native is None:
-            return digest_in_python(hashes, start, end)
-        try:
-            found: bytes = block.native.digest(hashes, start.SerializeToString(), end.SerializeToString())
-        except ValueError:  # fields that are not known, of a type that C does not know
-            return digest_in_python(hashes, start, end)
-        return found
+        if block.native is not None:
+            with contextlib.suppress(ValueError):  # fields that are not known, of a type that C does not know
+                found: bytes = block.native.digest(hashes, start, end)
+                return found
+        return digest_in_python(hashes, pb.EpisodeStart.FromString(start), pb.EpisodeEnd.FromString(end))
 
 
 def digest_in_python(hashes: bytes, start: pb.EpisodeStart, end: pb.EpisodeEnd | None) -> bytes:

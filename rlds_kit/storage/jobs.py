@@ -57,26 +57,6 @@ class Block(NamedTuple):
     is_whole: bool = False
 
 
-class Whole(NamedTuple):
-    """An episode all of whose rows are in one buffer, beside those of other episodes.
-
-    Attributes:
-      episode_id: of the episode.
-      rows: number of rows, at least 1.
-      buffer: with the rows.
-      start: its serialized EpisodeStart.
-      end: its serialized EpisodeEnd, without the digest.
-      ending: how it ends, a value of pb.EpisodeEnd.ending.
-    """
-
-    episode_id: bytes
-    rows: int
-    buffer: BufferedRows
-    start: bytes
-    end: bytes
-    ending: int
-
-
 class End(NamedTuple):
     """An episode ends; the writer thread computes its digest."""
 
@@ -98,25 +78,79 @@ class Sync:
     ticket: int
 
 
+class PartRows(Protocol):
+    """The rows of all parts of episodes in one buffer."""
+
+    def forms(self) -> Sequence[Form]:
+        """The columns, if all parts can be encoded together; else none."""
+
+    def encoded(self, number: int, choose: FilterChoice) -> EncodedBlock | None:
+        """A part as `BufferedRows.encoded`; the first call encodes the columns of all."""
+
+    def part(self, number: int) -> BufferedRows:
+        """The rows of a part."""
+
+    def release(self, rows: int) -> int:
+        """Called when so many rows more were written; returns their bytes. Frees the memory after all rows."""
+
+
+class Parts(NamedTuple):
+    """Parts of episodes that are written together; each is of another episode.
+
+    In lists, because Python's garbage collector would look at an object for each.
+
+    Attributes:
+      rows: of all parts, and others; None: none has any.
+      numbers: by which `rows` knows the parts.
+      ids: of the episodes.
+      first_rows: the number of the first row of each in its episode.
+      end_rows: of each one past the last.
+      starts: of those that begin the serialized EpisodeStart; of others nothing.
+      ends: of those that end the serialized EpisodeEnd, without the digest; of others nothing.
+      are_whole: whether all parts are whole episodes; if not, none is.
+    """
+
+    rows: PartRows | None
+    numbers: list[int]
+    ids: list[bytes]
+    first_rows: list[int]
+    end_rows: list[int]
+    starts: list[bytes]
+    ends: list[bytes]
+    are_whole: bool
+
+    def row_count(self) -> int:
+        """The number of rows of all parts."""
+        return sum(self.end_rows) - sum(self.first_rows)
+
+    def some(self, begin: int, stop: int) -> "Parts":
+        """Some of the parts, which follow each other."""
+        if begin == 0 and stop == len(self.ids):
+            return self
+        numbers, ids, starts, ends = self.numbers[begin:stop], self.ids[begin:stop], self.starts[begin:stop], self.ends
+        first_rows, end_rows = self.first_rows[begin:stop], self.end_rows[begin:stop]
+        return Parts(self.rows, numbers, ids, first_rows, end_rows, starts, ends[begin:stop], self.are_whole)
+
+
 class Jobs:
-    """Several jobs in order, which are done once, however often they are queued. All whole episodes are of one buffer.
+    """Parts of episodes in order, which are written once, however often they are queued.
 
     Args:
       count: number of parts of episodes.
-      jobs: made one by one, in the writer thread: Python's garbage collector would look at each that waits.
+      parts: made some at a time, in the writer thread: Python's garbage collector would look at each that waits.
 
     Attributes:
       count: number of parts of episodes.
     """
 
-    def __init__(self, count: int, jobs: "Iterator[Job]") -> None:
+    def __init__(self, count: int, parts: Iterator[Parts]) -> None:
         self.count = count
-        self._jobs: Iterable[Job] = jobs
+        self._parts: Iterable[Parts] = parts
 
-    def take(self) -> "Iterable[Job]":
-        """The jobs at the first call, none at others."""
-        jobs, self._jobs = self._jobs, ()
-        return jobs
+    def take(self) -> Iterable[Parts]:
+        """The parts at the first call, none at others."""
+        parts, self._parts = self._parts, ()
+        return parts
 
 
-Job: TypeAlias = Start | Block | Whole | End | Discard | Sync | Jobs
+Job: TypeAlias = Start | Block | End | Discard | Sync | Jobs

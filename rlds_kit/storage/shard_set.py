@@ -1,16 +1,15 @@
 """The open shards of one writer: assigns episodes to shards, and closes full shards."""
 
 import contextlib
+import itertools
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from rlds_kit._version import __version__
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.riegeli.blocks import CHUNK_HEADER_SIZE
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.amendment import SeenFields
 from rlds_kit.storage.block_parts import HEAVY_BYTES, acted_fields, cut, rows_of_parts
@@ -18,23 +17,21 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_encoder import Hashes
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.jobs import Block, Discard, End, Start, Whole
+from rlds_kit.storage.jobs import Block, Discard, End, Parts, Start
 from rlds_kit.storage.lane_blocks import EncodedBlock
 from rlds_kit.storage.leaf import field_of
 from rlds_kit.storage.manifest import ManifestWriter
+from rlds_kit.storage.part_records import PartRecords, hashes_of, part_records
+from rlds_kit.storage.shard_room import ShardRoom
 from rlds_kit.storage.shard_writer import ShardWriter
-from rlds_kit.storage.whole_episodes import WholeBuilder
-
-_FRAMING: Final = 3 * CHUNK_HEADER_SIZE
-"""Bytes of an episode beside its three records, at the least."""
 
 
 @dataclass(slots=True)
 class OpenEpisode:
-    """The writer's state of an open episode."""
+    """The writer's state of an open episode; `start` is its serialized EpisodeStart."""
 
     shard: ShardWriter
-    start: pb.EpisodeStart
+    start: bytes
     digest: EpisodeDigest = field(default_factory=EpisodeDigest)
 
 
@@ -105,35 +102,89 @@ class ShardSet:
             return
         shard = self._shard_of_next()
         shard.start(job.start)
-        self.episodes[job.start.episode_id] = OpenEpisode(shard, job.start)
+        self.episodes[job.start.episode_id] = OpenEpisode(shard, job.start.SerializeToString())
         self._unsynced.add(shard)
 
-    def whole(self, jobs: Sequence[Whole]) -> None:
-        """Writes whole episodes, all of whose rows are in the same buffer: their columns have the same forms."""
-        while jobs:
-            shard, first = self._shard_of_next(), jobs[0]
-            found = self._records_of(shard, jobs)
-            if found:
-                self._unsynced.add(shard)
-                shard.whole(found.build())
+    def parts(self, parts: Parts) -> None:
+        """Writes parts of episodes, as many as possible together."""
+        at = 0
+        while at < len(parts.ids):
+            shard = self._shard_of_next() if parts.starts[at] else self.episodes[parts.ids[at]].shard
+            blocks = self._together(shard, parts, at)
+            if blocks:
+                self._write_together(shard, parts.some(at, at + len(blocks)), blocks)
             else:
-                self.start(Start(pb.EpisodeStart.FromString(first.start)))
-                self.block(Block(first.episode_id, range(first.rows), first.buffer, is_whole=True))
-                self.end(End(pb.EpisodeEnd.FromString(first.end)))
-            jobs = jobs[len(found) or 1 :]  # if none was found, the first one was written by itself
+                self._write_alone(parts, at)
+            at += len(blocks) or 1
 
-    def _records_of(self, shard: ShardWriter, jobs: Sequence[Whole]) -> WholeBuilder:
-        """The first episodes: as many as were encoded together, and as the shard has space for."""
-        forms, found, size = jobs[0].buffer.forms(), WholeBuilder(), shard.size
-        if not forms or not self._shards[shard].needs_none(forms):
-            return found
-        for job in jobs if self._max_episodes is None else jobs[: self._max_episodes - shard.episodes]:
-            encoded = job.buffer.encoded(self._choose) if size < self._max_bytes and self._is_light(job.rows) else None
-            if encoded is None:
+    def _together(self, shard: ShardWriter, parts: Parts, at: int) -> list[EncodedBlock | None]:
+        """The blocks of the first parts, from one on, that go into a shard together; None: a part has no rows."""
+        room, found = ShardRoom(shard, self._max_bytes, self._max_episodes), list[EncodedBlock | None]()
+        forms = [] if parts.rows is None else parts.rows.forms()
+        can_encode = bool(forms) and self._shards[shard].needs_none(forms)
+        each = zip(parts.numbers, parts.ids, parts.first_rows, parts.end_rows, parts.starts, parts.ends, strict=True)
+        for number, episode_id, first_row, end_row, start, end in itertools.islice(each, at, None):
+            if not (room.has_any(is_whole=parts.are_whole) if start else self.episodes[episode_id].shard is shard):
                 break
-            size += found.add(job, encoded) + _FRAMING
-            self._row_bytes = len(encoded.record) / job.rows
+            count, encoded = end_row - first_row, None
+            if count:
+                if can_encode and parts.rows is not None and self._is_light(count):
+                    encoded = parts.rows.encoded(number, self._choose)
+                if encoded is None:
+                    break
+                self._row_bytes = len(encoded.record) / count
+            room.take(start, b"" if encoded is None else encoded.record, end)
+            found.append(encoded)
         return found
+
+    def _write_together(self, shard: ShardWriter, parts: Parts, blocks: list[EncodedBlock | None]) -> None:
+        """Writes parts of episodes with these blocks into a shard."""
+        self._unsynced.add(shard)
+        records = [b"" if each is None else each.record for each in blocks]
+        if parts.are_whole:
+            hashes, starts = [b"" if each is None else hashes_of(each) for each in blocks], parts.starts
+        else:
+            hashes, starts = self._continue(shard, parts, blocks)
+        made = PartRecords(*part_records(hashes, starts, records, parts.ends, bytes(map(bool, parts.starts))))
+        shard.parts(parts, made)
+        self._close_last(shard)
+
+    def _continue(
+        self, shard: ShardWriter, parts: Parts, blocks: list[EncodedBlock | None]
+    ) -> tuple[list[bytes], list[bytes]]:
+        """Adds blocks to the digests of their episodes; returns the hashes of those that end, and all starts."""
+        hashes, starts = list[bytes](), list[bytes]()
+        each = zip(parts.ids, parts.first_rows, parts.starts, parts.ends, blocks, strict=True)
+        for episode_id, first_row, start, end, encoded in each:
+            episode = OpenEpisode(shard, start) if start else self.episodes[episode_id]
+            if encoded is not None:
+                self._add(episode, first_row, encoded)
+            if not end:
+                self.episodes[episode_id] = episode
+            elif not start:
+                del self.episodes[episode_id]
+            hashes.append(episode.digest.hashes_of_leaves() if end else b"")
+            starts.append(episode.start)
+        return hashes, starts
+
+    def _add(self, episode: OpenEpisode, first_row: int, encoded: EncodedBlock) -> None:
+        """Adds an encoded block, from a row on, to the digest of its episode."""
+        if first_row:
+            self._acted |= {field_of(key.path) for key, _, _, first, *_ in encoded.leaves if first < first_row}
+        if encoded.hashes:
+            episode.digest.update_whole(encoded.hashes)
+        else:
+            episode.digest.update_values(encoded.leaves)
+
+    def _write_alone(self, parts: Parts, at: int) -> None:
+        """Writes a part of an episode that cannot be written with others."""
+        rows, start, end = range(parts.first_rows[at], parts.end_rows[at]), parts.starts[at], parts.ends[at]
+        if start:
+            self.start(Start(pb.EpisodeStart.FromString(start)))
+        if parts.rows is not None and rows:
+            self.block(Block(parts.ids[at], rows, parts.rows.part(parts.numbers[at]), parts.are_whole))
+        if end:
+            self.end(End(pb.EpisodeEnd.FromString(end)))
 
     def _shard_of_next(self) -> ShardWriter:
         """The shard of the next episode: a new one if the current one is full."""
@@ -168,11 +219,9 @@ class ShardSet:
         encoded = job.buffer.encoded(self._choose)
         if encoded is None:
             return False
-        if job.rows.start:
-            self._acted |= {field_of(key.path) for key, _, _, first, *_ in encoded.leaves if first < job.rows.start}
         episode.shard.encoded_block(job.episode_id, job.rows, encoded.record)
         self._row_bytes = len(encoded.record) / len(job.rows)
-        _add(episode.digest, encoded)
+        self._add(episode, job.rows.start, encoded)
         return True
 
     def _is_light(self, rows: int) -> bool:
@@ -196,7 +245,7 @@ class ShardSet:
         episode = self.episodes.pop(job.end.episode_id, None)
         if episode is None:
             return  # a repeated job
-        job.end.content_digest = episode.digest.digest(episode.start, job.end)
+        job.end.content_digest = episode.digest.digest_of(episode.start, job.end.SerializeToString())
         self._end(episode, job.end)
 
     def discard(self, job: Discard) -> None:
@@ -209,8 +258,12 @@ class ShardSet:
     def _end(self, episode: OpenEpisode, end: pb.EpisodeEnd) -> None:
         episode.shard.end(end)
         self._unsynced.add(episode.shard)
-        if episode.shard is not self._current and not episode.shard.has_open_episodes:
-            self._close(episode.shard)
+        self._close_last(episode.shard)
+
+    def _close_last(self, shard: ShardWriter) -> None:
+        """Closes a shard whose last open episode has ended, and which gets no new ones."""
+        if shard is not self._current and not shard.has_open_episodes:
+            self._close(shard)
 
     def sync(self) -> None:
         """Returns when all written data are durable.
@@ -271,10 +324,3 @@ class ShardSet:
         self._closed_rows += shard.rows
         del self._shards[shard]
         self._manifest.add(closed)
-
-
-def _add(digest: EpisodeDigest, encoded: EncodedBlock) -> None:
-    if encoded.hashes:
-        digest.update_whole(encoded.hashes)
-    else:
-        digest.update_values(encoded.leaves)

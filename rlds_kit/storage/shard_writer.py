@@ -19,8 +19,9 @@ from rlds_kit.storage.column_encoder import NO_HASHES, Hashes
 from rlds_kit.storage.episode_table import EpisodeTable
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.index_builder import IndexBuilder
+from rlds_kit.storage.jobs import Parts
 from rlds_kit.storage.manifest import ClosedFile, digest_of
-from rlds_kit.storage.whole_episodes import WholeEpisodes
+from rlds_kit.storage.part_records import PartRecords
 
 MAX_CHUNKS: Final = 1 << 18
 """Maximum chunks of a shard: its index and footer are in memory until it is closed, and when it is opened. Three
@@ -91,6 +92,11 @@ class ShardWriter:
         """The number of episodes started so far."""
         return len(self._index)
 
+    @property
+    def chunks(self) -> int:
+        """The number of records so far."""
+        return len(self._chunks)
+
     def is_full(self, max_bytes: int) -> bool:
         """Whether the shard gets no new episodes: it has this size, or the maximum number of chunks."""
         return self.size >= max_bytes or len(self._chunks) >= MAX_CHUNKS
@@ -133,11 +139,14 @@ class ShardWriter:
         position = self._write(block.record_of(block.END, end))
         self._index.end(end, position)
 
-    def whole(self, episodes: WholeEpisodes) -> None:
-        """Writes whole episodes of one block each."""
-        records, rows = episodes.records, [0] * len(episodes.records)
-        rows[1::3] = [each.rows for each in episodes.jobs]
-        self._index.whole(episodes, self._write_all(records, rows))
+    def parts(self, parts: Parts, made: PartRecords) -> None:
+        """Writes parts of episodes."""
+        rows = list[int]()
+        for first_row, end_row, start, end in zip(
+            parts.first_rows, parts.end_rows, parts.starts, parts.ends, strict=True
+        ):
+            rows += [0] * bool(start) + [end_row - first_row] * (first_row < end_row) + [0] * bool(end)
+        self._index.parts(parts, made, self._write_all(made.records, rows))
 
     def write_pending(self) -> None:
         """Writes the pending records. If not all can be written, as many as possible are.

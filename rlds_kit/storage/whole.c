@@ -1,5 +1,5 @@
-/* Makes what is written of whole episodes, beside their blocks: the C twin of whole_hashes.py, whole_episodes.py and of a part
- * of digest.py. Numbers are read as the processor has them: little-endian. */
+/* Makes what is written of episodes, beside their blocks: the C twin of whole_hashes.py, part_records.py and of a part of
+ * digest.py. Numbers are read as the processor has them: little-endian. */
 
 #define PY_SSIZE_T_CLEAN
 #include "whole.h"
@@ -259,55 +259,72 @@ static PyObject *record_of(int tag, const Item *item, const uint8_t *rest, Py_ss
   const Py_ssize_t lead_size = put_varint(lead + 3, size) - lead;
   PyObject *record = PyBytes_FromStringAndSize(NULL, lead_size + (Py_ssize_t)size);
   if (!record) return NULL;
-  put_bytes(put_bytes(put_bytes((uint8_t *)PyBytes_AsString(record), lead, lead_size), item->data, item->size), rest, rest_size);
+  uint8_t *to = put_bytes(put_bytes((uint8_t *)PyBytes_AsString(record), lead, lead_size), item->data, item->size);
+  if (rest_size) put_bytes(to, rest, rest_size);
   return record;
 }
 
-/* Appends the records of an episode. */
-static int append_records(PyObject *records, const Item *start, PyObject *block, const Item *end, const uint8_t *digest) {
-  uint8_t rest[sizeof DIGEST + DIGEST_SIZE];
-  put_bytes(put_bytes(rest, DIGEST, sizeof DIGEST), digest, DIGEST_SIZE);
-  PyObject *first = record_of(START, start, rest, 0), *last = record_of(END, end, rest, sizeof rest);
-  const int done = first && last && PyList_Append(records, first) == 0 && PyList_Append(records, block) == 0 &&
-                   PyList_Append(records, last) == 0;
-  Py_XDECREF(first);
-  Py_XDECREF(last);
-  return done;
+static int append_record(PyObject *records, int tag, const Item *item, const uint8_t *rest, Py_ssize_t rest_size) {
+  PyObject *record = record_of(tag, item, rest, rest_size);
+  const int is_done = record && PyList_Append(records, record) == 0;
+  Py_XDECREF(record);
+  return is_done;
 }
 
-/* Sets the digest of an episode, and whether it has metadata, and appends its records. */
-static int end_episode(PyObject *const lists[4], Py_ssize_t at, uint8_t *digest, uint8_t *has_metadata, PyObject *records) {
+/* A part of an episode: its objects in the lists of all parts, and whether it begins. */
+typedef struct {
+  PyObject *hashes, *start, *block, *end; /* borrowed */
+  int begins;
+} Part;
+
+/* Sets the digest of a part, zeros if it does not end, how it ends, and whether it has metadata, and appends its records. */
+static int put_part(const Part *part, uint8_t *digest, uint8_t *ending, uint8_t *has_metadata, PyObject *records) {
   Item start, end;
-  char *hashes;
-  Py_ssize_t size;
-  if (!parse_item(PyList_GetItem(lists[1], at), 0, &start) || !parse_item(PyList_GetItem(lists[3], at), 1, &end)) return 0;
-  if (PyBytes_AsStringAndSize(PyList_GetItem(lists[0], at), &hashes, &size) < 0) return 0;
-  put_digest(digest, (const uint8_t *)hashes, size, &start.fields, &end.fields);
+  char *hashes, *block;
+  Py_ssize_t size, block_size;
+  if (!parse_item(part->start, 0, &start) || !parse_item(part->end, 1, &end) ||
+      PyBytes_AsStringAndSize(part->hashes, &hashes, &size) < 0 || PyBytes_AsStringAndSize(part->block, &block, &block_size) < 0)
+    return 0;
   *has_metadata = start.fields.numbers[START_METADATA] > EMPTY_DICT_SIZE || end.fields.numbers[END_METADATA] > EMPTY_DICT_SIZE;
-  return append_records(records, &start, PyList_GetItem(lists[2], at), &end, digest);
+  *ending = (uint8_t)end.fields.numbers[ENDING];
+  memset(digest, 0, DIGEST_SIZE);
+  if (part->begins && !append_record(records, START, &start, NULL, 0)) return 0;
+  if (block_size && PyList_Append(records, part->block) < 0) return 0;
+  if (!end.size) return 1;
+  uint8_t rest[sizeof DIGEST + DIGEST_SIZE];
+  put_digest(digest, (const uint8_t *)hashes, size, &start.fields, &end.fields);
+  put_bytes(put_bytes(rest, DIGEST, sizeof DIGEST), digest, DIGEST_SIZE);
+  return append_record(records, END, &end, rest, sizeof rest);
 }
 
-/* whole_records(hashes, starts, blocks, ends): see whole_episodes.whole_records_in_python. */
-PyObject *whole_records(PyObject *self, PyObject *args) {
+/* part_records(hashes, starts, blocks, ends, begins): see part_records.part_records_in_python. */
+PyObject *part_records(PyObject *self, PyObject *args) {
   (void)self;
-  PyObject *lists[4], *digests = NULL, *flags = NULL, *records = NULL, *result = NULL;
-  if (!PyArg_ParseTuple(args, "O!O!O!O!", &PyList_Type, lists, &PyList_Type, lists + 1, &PyList_Type, lists + 2, &PyList_Type, lists + 3))
+  PyObject *lists[4], *digests = NULL, *endings = NULL, *flags = NULL, *records = NULL, *result = NULL;
+  const char *begins;
+  Py_ssize_t count;
+  if (!PyArg_ParseTuple(args, "O!O!O!O!y#", &PyList_Type, lists, &PyList_Type, lists + 1, &PyList_Type, lists + 2, &PyList_Type,
+                        lists + 3, &begins, &count))
     return NULL;
-  const Py_ssize_t count = PyList_Size(lists[0]);
-  for (int i = 1; i < 4; ++i) {
+  for (int i = 0; i < 4; ++i) {
     if (PyList_Size(lists[i]) == count) continue;
-    PyErr_Format(PyExc_ValueError, "expected %zd starts, blocks and ends", count);
+    PyErr_Format(PyExc_ValueError, "expected %zd hashes, starts, blocks and ends", count);
     return NULL;
   }
-  digests = PyBytes_FromStringAndSize(NULL, DIGEST_SIZE * count), flags = PyBytes_FromStringAndSize(NULL, count);
-  records = PyList_New(0);
-  if (!digests || !flags || !records) goto done;
-  uint8_t *digest = (uint8_t *)PyBytes_AsString(digests), *flag = (uint8_t *)PyBytes_AsString(flags);
-  for (Py_ssize_t i = 0; i < count; ++i)
-    if (!end_episode(lists, i, digest + DIGEST_SIZE * i, flag + i, records)) goto done;
-  result = PyTuple_Pack(3, records, digests, flags);
+  digests = PyBytes_FromStringAndSize(NULL, DIGEST_SIZE * count), endings = PyBytes_FromStringAndSize(NULL, count);
+  flags = PyBytes_FromStringAndSize(NULL, count), records = PyList_New(0);
+  if (!digests || !endings || !flags || !records) goto done;
+  uint8_t *digest = (uint8_t *)PyBytes_AsString(digests), *ending = (uint8_t *)PyBytes_AsString(endings);
+  uint8_t *flag = (uint8_t *)PyBytes_AsString(flags);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const Part part = {PyList_GetItem(lists[0], i), PyList_GetItem(lists[1], i), PyList_GetItem(lists[2], i),
+                       PyList_GetItem(lists[3], i), begins[i] != 0};
+    if (!put_part(&part, digest + DIGEST_SIZE * i, ending + i, flag + i, records)) goto done;
+  }
+  result = PyTuple_Pack(4, records, digests, endings, flags);
 done:
   Py_XDECREF(digests);
+  Py_XDECREF(endings);
   Py_XDECREF(flags);
   Py_XDECREF(records);
   return result;

@@ -1,4 +1,4 @@
-/* Digests and records of whole episodes, for Python: whole.c */
+/* Digests and records of episodes, for Python: whole.c */
 
 #ifndef RLDS_KIT_STORAGE_WHOLE_H
 #define RLDS_KIT_STORAGE_WHOLE_H
@@ -7,6 +7,6 @@
 
 PyObject *digest(PyObject *self, PyObject *args);
 PyObject *leaf_hashes(PyObject *self, PyObject *args);
-PyObject *whole_records(PyObject *self, PyObject *args);
+PyObject *part_records(PyObject *self, PyObject *args);
 
 #endif

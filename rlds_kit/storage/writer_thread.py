@@ -3,20 +3,16 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from rlds_kit.base.errors import RecordingError
-from rlds_kit.storage.jobs import Block, Discard, End, Job, Jobs, Start, Sync, Whole
+from rlds_kit.storage.jobs import Block, Discard, End, Job, Jobs, Parts, Start, Sync
 from rlds_kit.storage.shard_set import ShardSet
 
 JOB_BYTES: Final = 16 << 10
 """Bytes that a queued job counts in addition to its rows: for many short episodes, the jobs take more memory than the
 rows."""
-
-_TOGETHER: Final = 64
-"""Whole episodes that are written together; then their memory is free. Fewer take longer, and of more, Python's garbage
-collector looks at the jobs."""
 
 
 class WriterThread:
@@ -159,8 +155,6 @@ class WriterThread:
                 self._shards.start(job)
             case Block():
                 self._write_block(job)
-            case Whole():
-                self._write_whole([job])
             case End():
                 self._shards.end(job)
             case Discard():
@@ -169,27 +163,16 @@ class WriterThread:
                 self._sync(job)
             case Jobs():
                 with self._shards.at_once():
-                    self._do_all(job.take())
+                    for parts in job.take():
+                        self._write_parts(parts)
 
-    def _do_all(self, jobs: Iterable[Job]) -> None:
-        """Does jobs, some whole episodes together. Episodes start in the order of their jobs, as readers list them."""
-        waiting = list[Whole]()
-        for job in jobs:
-            if isinstance(job, Whole):
-                waiting.append(job)
-            if waiting and (isinstance(job, Start) or len(waiting) == _TOGETHER):
-                self._write_whole(waiting)
-                waiting = []
-            if not isinstance(job, Whole):
-                self._do(job)
-        self._write_whole(waiting)
-
-    def _write_whole(self, jobs: Sequence[Whole]) -> None:
-        self._shards.whole(jobs)
+    def _write_parts(self, parts: Parts) -> None:
+        self._shards.parts(parts)
         with self._monitor:
-            for job in jobs:
-                self.buffered_bytes -= job.buffer.nbytes
-                job.buffer.release()
+            if parts.rows is not None:
+                self.buffered_bytes -= parts.rows.release(parts.row_count())
+            if not parts.are_whole:
+                self.written.update(zip(parts.ids, parts.end_rows, strict=True))
             if self.buffered_bytes < self._memory_limit:
                 self._monitor.notify_all()
 

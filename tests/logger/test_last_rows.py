@@ -123,7 +123,7 @@ def test_infos_of_last_rows_are_encoded_together(
     together = played(tmp_path / "together")
     few = len(alone)
     monkeypatch.setattr(ShardSet, "_write_encoded", lambda *_: False)
-    monkeypatch.setattr(ShardSet, "_records_of", lambda *_: [])
+    monkeypatch.setattr(ShardSet, "_together", lambda *_: [])
     assert played(tmp_path / "alone") == together
     assert few < 6  # the first ones that have the columns
     assert len(alone) - few > 60

@@ -305,7 +305,7 @@ def test_recorded_episodes_are_the_same(tmp_path: Path, monkeypatch: pytest.Monk
     together = _recorded(tmp_path / "together", 400)
     few = len(alone)
     monkeypatch.setattr(shard_set.ShardSet, "_write_encoded", lambda *_: False)
-    monkeypatch.setattr(shard_set.ShardSet, "_records_of", lambda *_: [])
+    monkeypatch.setattr(shard_set.ShardSet, "_together", lambda *_: [])
     assert _recorded(tmp_path / "alone", 400) == together
     assert few < 8
     assert len(alone) - few > 100

@@ -237,7 +237,7 @@ def test_both_log_the_same_steps(data: st.DataObject) -> None:
 def test_steps_are_logged_while_bytes_are_left() -> None:
     """The limit is not reached: the row that would is left to a call that frees memory, or flushes."""
     columns, no = _columns([_OBSERVED, *_ACTED], [False] * 4), np.zeros(LANES, np.bool_)
-    result = np.zeros((LANES, 2), np.float32), np.zeros(LANES), no, no, {}
+    result: Any = np.zeros((LANES, 2), np.float32), np.zeros(LANES), no, no, {}
     row_bytes = LANES * (8 + 3 * 8)
     for limit, expected in ((3 * row_bytes, 2), (3 * row_bytes + 1, 3), (row_bytes, 0), (None, CAPACITY)):
         log = RowLog(np.zeros(LANES, np.int64), no, ROOM, [LogForm(None, columns)], limit=limit, after_end=BEGIN)
@@ -249,17 +249,18 @@ def test_steps_are_logged_while_bytes_are_left() -> None:
 def test_what_are_no_forms_is_refused() -> None:
     """With an error; columns that cannot take rows have no form."""
     no, columns = np.zeros(LANES, np.bool_), _columns([_OBSERVED, *_ACTED], [True] * 4)
-    for forms in (
+    wrong: list[Any] = [
         (None,),
         ((None,),),
         ((None, columns, None),),
         ((None, None),),
         ((None, columns[:3]),),
         ((None, ()),),
-    ):
+    ]
+    for each in wrong:
         with pytest.raises(TypeError, match="expected"):
-            RowLog(np.zeros(LANES, np.int64), no, 3, forms, after_end=BEGIN)  # type: ignore[arg-type]
-    result = np.zeros((LANES, 2), np.float32), np.zeros(LANES), no, no, {}
+            RowLog(np.zeros(LANES, np.int64), no, 3, each, after_end=BEGIN)
+    result: Any = np.zeros((LANES, 2), np.float32), np.zeros(LANES), no, no, {}
     for given_columns, is_added in (
         (_replaced(columns, 0, columns[0][:, :2]), False),
         (columns[:2] + columns[4:], False),

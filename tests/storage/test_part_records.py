@@ -1,4 +1,4 @@
-"""Digests and records of whole episodes: C and Python make the same ones."""
+"""Digests and records of parts of episodes: C and Python make the same ones."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from rlds_kit.spec import value
 from rlds_kit.storage import block
 from rlds_kit.storage.digest import EpisodeDigest, digest_in_python, digests_of_run, shape_bytes
 from rlds_kit.storage.leaf import EMPTY_DICT
-from rlds_kit.storage.whole_episodes import whole_records, whole_records_in_python
+from rlds_kit.storage.part_records import PartRecords, part_records, part_records_in_python
 from rlds_kit.storage.whole_hashes import LeafFields, leaf_hashes, leaf_hashes_in_python
 
 ID = bytes(range(16))
@@ -45,29 +45,36 @@ def _ends(draw: st.DrawFn) -> pb.EpisodeEnd:
     return end
 
 
-EPISODES = st.lists(st.tuples(st.binary(max_size=700), _starts(), st.binary(max_size=40), _ends()), max_size=4)
+PART = st.tuples(st.binary(max_size=700), _starts(), st.binary(max_size=40), st.none() | _ends(), st.booleans())
+PARTS = st.lists(PART, max_size=4)
 
 
-def _lists(episodes: list[Any]) -> tuple[list[Any], ...]:
-    hashes, starts, blocks, ends = ([each[at] for each in episodes] for at in range(4))
-    return hashes, [each.SerializeToString() for each in starts], blocks, [each.SerializeToString() for each in ends]
+def _lists(parts: list[Any]) -> Any:
+    hashes, starts, blocks, ends, begins = ([each[at] for each in parts] for at in range(5))
+    messages = [b"" if each is None else each.SerializeToString() for each in ends]
+    return hashes, [each.SerializeToString() for each in starts], blocks, messages, bytes(begins)
 
 
-@given(EPISODES)
-def test_records_and_digests_are_the_same(episodes: list[Any]) -> None:
-    """Those that protobuf writes, whatever an episode's messages have."""
-    found = whole_records(*_lists(episodes))
-    assert found == whole_records_in_python(*_lists(episodes))
-    records, digests, has_metadata = found
-    assert records[1::3] == [each[2] for each in episodes]
-    for at, (hashes, start, _, end) in enumerate(episodes):
+@given(PARTS)
+def test_records_and_digests_are_the_same(parts: list[Any]) -> None:
+    """Those that protobuf writes, whatever an episode's messages have, and whether a part begins or ends it."""
+    found = part_records(*_lists(parts))
+    assert found == part_records_in_python(*_lists(parts))
+    made, expected = PartRecords(*found), list[bytes]()
+    for at, (hashes, start, record, end, begins) in enumerate(parts):
+        digest = made.digests[16 * at : 16 * at + 16]
+        expected += [pb.Record(version=1, start=start).SerializeToString()] * begins + [record] * bool(record)
+        if end is None:
+            assert (digest, made.endings[at]) == (bytes(16), 0)
+            continue
         whole = EpisodeDigest()
         whole.update_whole(hashes)
-        assert digests[16 * at : 16 * at + 16] == whole.digest(start, end) == digest_in_python(hashes, start, end)
-        end.content_digest = digests[16 * at : 16 * at + 16]
-        assert records[3 * at] == pb.Record(version=1, start=start).SerializeToString()
-        assert records[3 * at + 2] == pb.Record(version=1, end=end).SerializeToString()
-        assert has_metadata[at] or not (start.metadata.dict.key or end.metadata.dict.key)
+        assert digest == whole.digest(start, end) == digest_in_python(hashes, start, end)
+        end.content_digest = digest
+        expected.append(pb.Record(version=1, end=end).SerializeToString())
+        assert made.endings[at] == end.ending
+        assert made.has_metadata[at] or not (start.metadata.dict.key or end.metadata.dict.key)
+    assert made.records == expected
 
 
 def test_empty_metadata_are_none() -> None:
@@ -75,7 +82,8 @@ def test_empty_metadata_are_none() -> None:
     start, end = pb.EpisodeStart(), pb.EpisodeEnd()
     for message in (start, end):
         message.metadata.ParseFromString(EMPTY_DICT)
-    assert whole_records([b""], [start.SerializeToString()], [b""], [end.SerializeToString()])[2] == b"\0"
+    made = part_records([b""], [start.SerializeToString()], [b""], [end.SerializeToString()], b"\1")
+    assert PartRecords(*made).has_metadata == b"\0"
 
 
 @needs_native
@@ -110,7 +118,7 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
     """Cut messages, and groups."""
     for start, end in ((data, b""), (b"", data)):
         with pytest.raises(ValueError, match="message"):
-            block.native.whole_records([b""], [start], [b""], [end])  # type: ignore[union-attr]
+            block.native.part_records([b""], [start], [b""], [end], b"\1")  # type: ignore[union-attr]
         with pytest.raises(ValueError, match="message"):
             block.native.digest(b"", start, end)  # type: ignore[union-attr]
 
@@ -119,11 +127,19 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
 def test_other_arguments_are_refused() -> None:
     """Lists of other lengths, and what is not bytes."""
     native: Any = block.native
-    with pytest.raises(ValueError, match="1 starts"):
-        native.whole_records([b""], [], [b""], [b""])
-    for lists in (([""], [b""], [b""], [b""]), ([b""], [None], [b""], [b""]), ([b""], [b""], [b""], [bytearray()])):
+    for at in range(4):
+        lists: list[Any] = [[b""]] * 4
+        lists[at] = []
+        with pytest.raises(ValueError, match="1 hashes, starts, blocks and ends"):
+            native.part_records(*lists, b"\1")
+    for others in (
+        ([""], [b""], [b""], [b""]),
+        ([b""], [None], [b""], [b""]),
+        ([b""], [b""], [b""], [bytearray()]),
+        ([b""], [b""], [bytearray()], [b""]),
+    ):
         with pytest.raises(TypeError):
-            native.whole_records(*lists)
+            native.part_records(*others, b"\1")
     with pytest.raises(TypeError):
         native.digest(b"", b"", None)
 
