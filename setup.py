@@ -26,6 +26,7 @@ ROOMS = (
 )
 CACHED = ("row_by_row", "runs", "shuffle", "sparse_xor", "past_cache", "new_memory", "xxh3")
 FILTERS = (*CACHED, "noise_split", "predict")
+BLOCKS = ("_blocks", "leaf_states", "pack", "pieces", "shuffle", "whole", "xxh3")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
 PAGES = {"Changelog": "blob/main/CHANGELOG.md", "Documentation": "tree/main/docs", "Issues": "issues"}
@@ -63,10 +64,7 @@ native = [
         ("riegeli._native", ["rlds_kit/riegeli/_native.c"]),
         ("storage._rows", [f"rlds_kit/storage/{name}.c" for name in ("_rows", "row_log", "past_cache", "new_memory")]),
         ("storage._cached", [f"rlds_kit/storage/{name}.c" for name in ("_cached", *CACHED)]),
-        (
-            "storage._blocks",
-            [f"rlds_kit/storage/{name}.c" for name in ("_blocks", "pack", "pieces", "shuffle", "whole", "xxh3")],
-        ),
+        ("storage._blocks", [f"rlds_kit/storage/{name}.c" for name in BLOCKS]),
         ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread
         ("storage._native", [f"rlds_kit/storage/{name}.c" for name in ("_native", *FILTERS)]),
         ("trials.frames._native", ["trials/frames/_native.c"]),

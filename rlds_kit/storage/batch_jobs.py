@@ -186,11 +186,11 @@ class WrittenBuffer:
         self.lane_columns()
         return self._forms
 
-    def encoded(self, number: int, choose: FilterChoice) -> EncodedBlock | None:
-        """An encoded part; the first call encodes the columns of all."""
+    def lanes(self, choose: FilterChoice) -> EncodedLanes:
+        """All parts, encoded together; the first call encodes their columns."""
         if self._encoded is None:
             self._encoded = EncodedLanes(self.lane_columns(), self._blocks, choose)
-        return self._encoded.take(number)
+        return self._encoded
 
     def release(self, rows: int) -> int:
         """Called when so many rows more were written; returns their bytes, which add up to those of the buffer."""
@@ -222,7 +222,7 @@ class _Part:
 
     def encoded(self, choose: FilterChoice) -> EncodedBlock | None:
         """The block, if it could be encoded with those of the other parts."""
-        return self._buffer.encoded(self._number, choose)
+        return self._buffer.lanes(choose).take(self._number)
 
     def release(self) -> None:
         """The buffer is released instead."""

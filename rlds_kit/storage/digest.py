@@ -17,7 +17,7 @@ import xxhash
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.step import is_clock
 from rlds_kit.spec import dtypes
-from rlds_kit.storage import block
+from rlds_kit.storage import block, leaf_states
 from rlds_kit.storage.column import Column, storage_dtype
 from rlds_kit.storage.column_encoder import NO_HASHES, Hashes, is_hashed_while_encoded
 from rlds_kit.storage.leaf import ColumnKey
@@ -107,8 +107,10 @@ class _Leaf:
 
     __slots__ = ("_first", "_others", "_shape", "_stop", "values")
 
-    def __init__(self, first: int, shape: tuple[int, ...], values: "RunningHash | xxhash.xxh3_128") -> None:
-        self._first = self._stop = first
+    def __init__(
+        self, first: int, shape: tuple[int, ...], values: "RunningHash | xxhash.xxh3_128", stop: int | None = None
+    ) -> None:
+        self._first, self._stop = first, first if stop is None else stop
         self._shape = shape
         self._others: tuple[_Rows, _Shapes] | None = None
         self.values = values
@@ -177,18 +179,50 @@ def _is_plain(values: np.ndarray) -> bool:
     return dtype.kind in _PLAIN_KINDS and values.flags.c_contiguous and not dtypes.is_big_endian(dtype)
 
 
+class LeafForms:
+    """The columns of episodes that have states, see `leaf_states`.
+
+    Args:
+      forms: of each its identity, and the shape of a value, in the order of identities.
+
+    Attributes:
+      layouts: of the columns.
+    """
+
+    def __init__(self, forms: tuple[tuple[Identity, tuple[int, ...]], ...]) -> None:
+        self.forms = forms
+        self.layouts = [leaf_states.Layout(head_of(identity), shape_bytes(shape)) for identity, shape in forms]
+
+
 class EpisodeDigest:
     """Computes the digest from an episode's columns, which come in the order of rows for each leaf."""
 
     def __init__(self) -> None:
         self._leaves: dict[Identity, _Leaf | _WholeLeaf] = {}
         self._whole = b""
+        self._state: tuple[LeafForms, bytearray] | None = None  # of all leaves, instead of `_leaves`
+
+    def state(self, forms: LeafForms) -> bytearray | None:
+        """Memory to which `leaf_states.add_values` adds blocks of these columns; None if earlier ones had others."""
+        if self._state is None and not self._leaves:
+            self._state = forms, leaf_states.new_state(len(forms.layouts))
+        return None if self._state is None or self._state[0] is not forms else self._state[1]
+
+    def _separate(self) -> None:
+        """From now on, each leaf has an object."""
+        if self._state is None:
+            return
+        (forms, state), self._state = self._state, None
+        for (identity, shape), (first, stop, hashed) in zip(forms.forms, leaf_states.leaves_of(state), strict=True):
+            if first < stop:
+                self._leaves[identity] = _Leaf(first, shape, hashed, stop)
 
     def hashes(self, columns: Iterable[Column]) -> dict[ColumnKey, RunningHash]:
         """The hashes to which the values of some columns must be added, in the order of rows, before `update`.
 
         If that fails, no digest can be computed any more.
         """
+        self._separate()
         found = {}
         for column in columns:
             if is_hashed_while_encoded(column) and not is_clock(column.key.path):
@@ -199,6 +233,7 @@ class EpisodeDigest:
 
     def update_once(self, columns: Iterable[Column], hashes: Hashes = NO_HASHES) -> None:
         """Adds the columns of an episode's only block, in a fraction of the time of `update`; arguments as there."""
+        self._separate()
         for column in columns:
             key, rows, values, shapes = column
             first, count = int(rows[0]), len(rows)
@@ -216,6 +251,7 @@ class EpisodeDigest:
 
     def update_values(self, leaves: Iterable[LeafValues]) -> None:
         """Adds the columns of a block, faster than `update` does."""
+        self._separate()
         for key, identity, shape, first, stop, values in leaves:
             if identity is None:
                 continue
@@ -233,6 +269,7 @@ class EpisodeDigest:
           columns: of all leaves.
           hashes: from `hashes`, to which the values of those columns were added.
         """
+        self._separate()
         for column in columns:
             if not is_clock(column.key.path) and len(column.rows):
                 self._leaf(column).update(column, bool(hashes) and column.key in hashes)
@@ -247,6 +284,9 @@ class EpisodeDigest:
 
     def hashes_of_leaves(self) -> bytes:
         """What the digest is made of, beside the messages of start and end."""
+        if self._state is not None:
+            forms, state = self._state
+            return leaf_states.hashes_of(forms.layouts, state)
         parts = [self._whole]
         for identity in sorted(self._leaves):
             parts += (head_of(identity), self._leaves[identity].digest())

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.lane_blocks import EncodedBlock, Form
+from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form
 
 
 class BufferedRows(Protocol):
@@ -84,8 +84,8 @@ class PartRows(Protocol):
     def forms(self) -> Sequence[Form]:
         """The columns, if all parts can be encoded together; else none."""
 
-    def encoded(self, number: int, choose: FilterChoice) -> EncodedBlock | None:
-        """A part as `BufferedRows.encoded`; the first call encodes the columns of all."""
+    def lanes(self, choose: FilterChoice) -> EncodedLanes:
+        """All parts, encoded together; the first call encodes their columns."""
 
     def part(self, number: int) -> BufferedRows:
         """The rows of a part."""

@@ -7,8 +7,10 @@ blocks are. The bytes of a block are the same either way, unless a column has mo
 planes has a block of zstd of its own if it is encoded alone, and not if it is encoded here.
 """
 
+import functools
 from array import array
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,10 +20,11 @@ from rlds_kit.spec import dtypes
 from rlds_kit.storage.block import LaneFields, join_lanes
 from rlds_kit.storage.block_header import after_rows, before_rows
 from rlds_kit.storage.column_encoder import WORTHWHILE_BYTES
-from rlds_kit.storage.digest import CACHED_ROWS, LeafValues, identity_of
+from rlds_kit.storage.digest import CACHED_ROWS, EpisodeDigest, Identity, LeafForms, LeafValues, identity_of
 from rlds_kit.storage.filter_choice import LIGHT_ROW, FilterChoice
 from rlds_kit.storage.lane_pieces import BEGIN, FIRST, STOP, Pieces, pack_pieces
-from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.leaf import ColumnKey, field_of
+from rlds_kit.storage.leaf_states import IS_THERE, StateColumn, add_values
 from rlds_kit.storage.whole_hashes import HashedColumn, hashes_of_whole
 
 _PLAIN_KINDS: Final = "biufc"
@@ -29,6 +32,9 @@ _TOGETHER: Final = 64
 """Blocks whose records are made at once: they are still in the cache when they are written."""
 Form = tuple[ColumnKey, tuple[int, ...]]
 """A column, and the shape of its values."""
+
+
+_Form = tuple[ColumnKey, Identity | None, tuple[int, ...]]
 
 
 class LaneColumn(NamedTuple):
@@ -102,12 +108,19 @@ class EncodedBlock(NamedTuple):
     Attributes:
       record: of the block.
       hashes: of a whole episode, as `EpisodeDigest.update_whole` takes them; empty: the leaves are needed.
-      leaves: of each column what the digest needs; empty if there are `hashes`.
+      lanes: that it was encoded with.
+      number: of the block there.
     """
 
     record: bytes
     hashes: bytes
-    leaves: Sequence[LeafValues]
+    lanes: "EncodedLanes"
+    number: int
+
+    @property
+    def leaves(self) -> Sequence[LeafValues]:
+        """Of each column what the digest needs; empty if there are `hashes`."""
+        return () if self.hashes else self.lanes.leaves(self.number)
 
 
 def is_light(key: ColumnKey, values: np.ndarray) -> bool:
@@ -136,14 +149,16 @@ class EncodedLanes:
             (before_rows(key), after_rows(key, shape), values, each.frames, each.table)
             for key, shape, values, each in zip(keys, shapes, data, packed, strict=True)
         ]
-        self._forms = [(key, identity_of(key), shape) for key, shape in zip(keys, shapes, strict=True)]
+        self._forms: list[_Form] = [(key, identity_of(key), shape) for key, shape in zip(keys, shapes, strict=True)]
         self._values = [each.data for each in data]
         self._spans = np.frombuffer(b"".join([each.spans for each in packed]), np.int64).reshape(len(packed), -1, 4)
+        self._acted = [(at, field_of(each.key.path)) for at, each in enumerate(columns) if each.is_acted]
         counts = rows[:, STOP] - rows[:, BEGIN]
         flags = np.frombuffer(b"".join([each.is_encoded for each in packed]), np.bool_).reshape(len(packed), -1)
         can_take = flags.all(axis=0) & (counts > 0)
-        self._can_take = can_take.tolist()
+        self._can_take: list[bool] = can_take.tolist()
         self._ids, self._rows = blocks.ids, np.stack((rows[:, FIRST], rows[:, FIRST] + counts), axis=1)
+        self._leaf_columns = _LeafColumns(self._forms, data, [each.spans for each in packed]) if IS_THERE else None
         columns_of_digests = [
             HashedColumn(key, shape, each.spans, each.hashes)
             for key, shape, each in zip(keys, shapes, packed, strict=True)
@@ -162,7 +177,21 @@ class EncodedLanes:
         if number >= self._joined:
             self._join(number + _TOGETHER)
         hashes = self._hashes[number]
-        return EncodedBlock(self._records.pop(number), hashes, () if hashes else self._leaves(number))
+        return EncodedBlock(self._records.pop(number), hashes, self, number)
+
+    def acted_fields(self, numbers: list[int], known: AbstractSet[str]) -> set[str]:
+        """The fields, beside known ones, whose values in one of some blocks begin a row before the block."""
+        others = [(at, name) for at, name in self._acted if name not in known]
+        chosen = self._rows[numbers] if others else self._rows[:0]
+        is_early = {name: self._spans[at, numbers, 0] < chosen[:, 0] for at, name in others}
+        return {name for at, name in others if (is_early[name] & (self._spans[at, numbers, 1] > 0)).any()}
+
+    def add_values(self, numbers: list[int], digests: Sequence[EpisodeDigest]) -> None:
+        """Adds some blocks to the digests of their episodes."""
+        states = [None] * len(digests) if self._leaf_columns is None else self._leaf_columns.added(numbers, digests)
+        for number, digest, is_added in zip(numbers, digests, states, strict=True):
+            if not is_added:
+                digest.update_values(self.leaves(number))
 
     def _join(self, stop: int) -> None:
         """Makes the records of the blocks before one that were not made yet."""
@@ -172,7 +201,23 @@ class EncodedLanes:
         self._records.update(zip(numbers, records, strict=True))
         self._joined = stop
 
-    def _leaves(self, number: int) -> list[LeafValues]:
+    def can_take(self, number: int) -> bool:
+        """Whether `take` returns a block."""
+        return self._can_take[number]
+
+    def sizes(self, numbers: Sequence[int]) -> list[int]:
+        """The bytes of the records of some blocks that were not taken; empty if one must be encoded in another way."""
+        if not all(map(self._can_take.__getitem__, numbers)):
+            return []
+        if max(numbers) >= self._joined:
+            self._join(max(numbers) + 1)
+        return [len(self._records[number]) for number in numbers]
+
+    def take_all(self, numbers: Sequence[int]) -> list[EncodedBlock]:
+        """Some blocks, of which `sizes` has returned the sizes."""
+        return [EncodedBlock(self._records.pop(number), self._hashes[number], self, number) for number in numbers]
+
+    def leaves(self, number: int) -> list[LeafValues]:
         """What the digest needs of the columns that have values in a block."""
         spans = self._spans[:, number].tolist()
         return [
@@ -185,3 +230,32 @@ class EncodedLanes:
 def _packed(column: LaneColumn, rows: np.ndarray, choose: FilterChoice) -> Pieces:
     key, values, is_acted, present = column
     return pack_pieces(key, values, rows, choose, present, is_acted=is_acted)
+
+
+class _LeafColumns:
+    """The columns of blocks that digests need, in the order of identities.
+
+    Args:
+      forms: of the columns.
+      data: the bytes of each.
+      spans: of the rows of each.
+    """
+
+    def __init__(self, forms: Sequence[_Form], data: Sequence[np.ndarray], spans: Sequence[bytes]) -> None:
+        known = [(identity, at) for at, (_, identity, _) in enumerate(forms) if identity is not None]
+        known.sort()
+        self._forms = _leaf_forms(tuple((identity, forms[at][2]) for identity, at in known))
+        self._columns = [StateColumn(data[at], spans[at]) for _, at in known]
+
+    def added(self, numbers: list[int], digests: Sequence[EpisodeDigest]) -> list[bool]:
+        """Adds blocks to digests; returns which of them were added."""
+        states = [digest.state(self._forms) for digest in digests]
+        there = [state for state in states if state is not None]
+        chosen = [number for number, state in zip(numbers, states, strict=True) if state is not None]
+        flags = iter(add_values(self._columns, np.array(chosen, np.int64), there))
+        return [state is not None and bool(next(flags)) for state in states]
+
+
+@functools.lru_cache(maxsize=256)
+def _leaf_forms(forms: tuple[tuple[Identity, tuple[int, ...]], ...]) -> LeafForms:
+    return LeafForms(forms)

@@ -36,6 +36,11 @@ class ShardRoom:
         has_room = self._least + self._most < self._max_bytes and self._chunks < MAX_CHUNKS
         return is_first or (has_room and self._left > 0)
 
+    def has_all(self, starts: int, parts: int, size: int) -> bool:
+        """Whether parts surely do not fill the shard, whose messages and blocks have so many bytes."""
+        most = self._least + parts * _MOST_FRAMING + size + size // _MOST_SHARE
+        return most < self._max_bytes and self._chunks + 3 * parts < MAX_CHUNKS and starts <= self._left
+
     def take(self, start: bytes, record: bytes, end: bytes) -> None:
         """Counts a part: its start and its end, if it has them, and the record of its block."""
         size = len(record)

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import operator
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,6 @@ from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.jobs import Block, Discard, End, Parts, Start
 from rlds_kit.storage.lane_blocks import EncodedBlock
-from rlds_kit.storage.leaf import field_of
 from rlds_kit.storage.manifest import ManifestWriter
 from rlds_kit.storage.part_records import PartRecords, hashes_of, part_records
 from rlds_kit.storage.shard_room import ShardRoom
@@ -117,11 +117,13 @@ class ShardSet:
                 self._write_alone(parts, at)
             at += len(blocks) or 1
 
-    def _together(self, shard: ShardWriter, parts: Parts, at: int) -> list[EncodedBlock | None]:
+    def _together(self, shard: ShardWriter, parts: Parts, at: int) -> Sequence[EncodedBlock | None]:
         """The blocks of the first parts, from one on, that go into a shard together; None: a part has no rows."""
         room, found = ShardRoom(shard, self._max_bytes, self._max_episodes), list[EncodedBlock | None]()
         forms = [] if parts.rows is None else parts.rows.forms()
         can_encode = bool(forms) and self._shards[shard].needs_none(forms)
+        if can_encode and not at and (blocks := self._all_together(shard, parts, room)):
+            return blocks
         each = zip(parts.numbers, parts.ids, parts.first_rows, parts.end_rows, parts.starts, parts.ends, strict=True)
         for number, episode_id, first_row, end_row, start, end in itertools.islice(each, at, None):
             if not (room.has_any(is_whole=parts.are_whole) if start else self.episodes[episode_id].shard is shard):
@@ -129,7 +131,7 @@ class ShardSet:
             count, encoded = end_row - first_row, None
             if count:
                 if can_encode and parts.rows is not None and self._is_light(count):
-                    encoded = parts.rows.encoded(number, self._choose)
+                    encoded = parts.rows.lanes(self._choose).take(number)
                 if encoded is None:
                     break
                 self._row_bytes = len(encoded.record) / count
@@ -137,7 +139,25 @@ class ShardSet:
             found.append(encoded)
         return found
 
-    def _write_together(self, shard: ShardWriter, parts: Parts, blocks: list[EncodedBlock | None]) -> None:
+    def _all_together(self, shard: ShardWriter, parts: Parts, room: ShardRoom) -> Sequence[EncodedBlock]:
+        """The blocks of all parts, if it takes little to find that they go into a shard together; else none."""
+        counts = [*map(operator.sub, parts.end_rows, parts.first_rows)]
+        begun = (episode_id for episode_id, start in zip(parts.ids, parts.starts, strict=True) if not start)
+        are_here = all(self.episodes[episode_id].shard is shard for episode_id in begun)
+        if parts.rows is None or not are_here or not all(counts) or not self._is_light(counts[0]):
+            return ()
+        lanes = parts.rows.lanes(self._choose)
+        sizes = lanes.sizes(parts.numbers)
+        messages = sum(map(len, parts.starts)) + sum(map(len, parts.ends))
+        if not sizes or not room.has_all(sum(map(bool, parts.starts)), len(sizes), messages + sum(sizes)):
+            return ()
+        heaviest = max(self._row_bytes, *map(operator.truediv, sizes, counts))
+        if self._cut_heavy_blocks and max(counts) * heaviest >= HEAVY_BYTES:
+            return ()
+        self._row_bytes = sizes[-1] / counts[-1]
+        return lanes.take_all(parts.numbers)
+
+    def _write_together(self, shard: ShardWriter, parts: Parts, blocks: Sequence[EncodedBlock | None]) -> None:
         """Writes parts of episodes with these blocks into a shard."""
         self._unsynced.add(shard)
         records = [b"" if each is None else each.record for each in blocks]
@@ -150,31 +170,31 @@ class ShardSet:
         self._close_last(shard)
 
     def _continue(
-        self, shard: ShardWriter, parts: Parts, blocks: list[EncodedBlock | None]
+        self, shard: ShardWriter, parts: Parts, blocks: Sequence[EncodedBlock | None]
     ) -> tuple[list[bytes], list[bytes]]:
         """Adds blocks to the digests of their episodes; returns the hashes of those that end, and all starts."""
-        hashes, starts = list[bytes](), list[bytes]()
-        each = zip(parts.ids, parts.first_rows, parts.starts, parts.ends, blocks, strict=True)
-        for episode_id, first_row, start, end, encoded in each:
-            episode = OpenEpisode(shard, start) if start else self.episodes[episode_id]
-            if encoded is not None:
-                self._add(episode, first_row, encoded)
-            if not end:
+        episodes = [
+            OpenEpisode(shard, start) if start else self.episodes[episode_id]
+            for episode_id, start in zip(parts.ids, parts.starts, strict=True)
+        ]
+        self._add([(episode, each) for episode, each in zip(episodes, blocks, strict=True) if each is not None])
+        for episode_id, episode, start, end in zip(parts.ids, episodes, parts.starts, parts.ends, strict=True):
+            if start:
                 self.episodes[episode_id] = episode
-            elif not start:
+            if end:
                 del self.episodes[episode_id]
-            hashes.append(episode.digest.hashes_of_leaves() if end else b"")
-            starts.append(episode.start)
-        return hashes, starts
+        hashes = [
+            episode.digest.hashes_of_leaves() if end else b"" for episode, end in zip(episodes, parts.ends, strict=True)
+        ]
+        return hashes, [episode.start for episode in episodes]
 
-    def _add(self, episode: OpenEpisode, first_row: int, encoded: EncodedBlock) -> None:
-        """Adds an encoded block, from a row on, to the digest of its episode."""
-        if first_row:
-            self._acted |= {field_of(key.path) for key, _, _, first, *_ in encoded.leaves if first < first_row}
-        if encoded.hashes:
-            episode.digest.update_whole(encoded.hashes)
-        else:
-            episode.digest.update_values(encoded.leaves)
+    def _add(self, blocks: Sequence[tuple[OpenEpisode, EncodedBlock]]) -> None:
+        """Adds blocks that were encoded together to the digests of their episodes."""
+        if not blocks:
+            return
+        lanes, numbers = blocks[0][1].lanes, [encoded.number for _, encoded in blocks]
+        self._acted |= lanes.acted_fields(numbers, self._acted)
+        lanes.add_values(numbers, [episode.digest for episode, _ in blocks])
 
     def _write_alone(self, parts: Parts, at: int) -> None:
         """Writes a part of an episode that cannot be written with others."""
@@ -221,7 +241,10 @@ class ShardSet:
             return False
         episode.shard.encoded_block(job.episode_id, job.rows, encoded.record)
         self._row_bytes = len(encoded.record) / len(job.rows)
-        self._add(episode, job.rows.start, encoded)
+        if encoded.hashes:
+            episode.digest.update_whole(encoded.hashes)
+        else:
+            self._add([(episode, encoded)])
         return True
 
     def _is_light(self, rows: int) -> bool:

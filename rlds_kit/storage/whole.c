@@ -10,50 +10,39 @@
 #include "put.h"
 
 #define EMPTY_DICT_SIZE 2
-#define DIGEST_SIZE 16
 
 /* ---- Hashes of leaves -------------------------------------------------------------------------------- */
 
-#define BATCH 256 /* numbers that are hashed at a time */
-#define MOST_RANK BATCH
-#define KNOWN 4
 #define LAYOUT_SIZE (2 * DIGEST_SIZE)
 
 typedef struct {
   Py_buffer head, shape, spans, hashes;
 } HashedColumn;
 
-/* Hashes of the numbers of rows that columns of a block have: most columns have the same rows. */
-typedef struct {
-  int64_t first[KNOWN], stop[KNOWN];
-  uint8_t hashes[KNOWN][DIGEST_SIZE];
-  int count;
-} Rows;
-
 static void hash_rows(int64_t first, int64_t stop, uint8_t *result) {
   Xxh3 hash = {0};
-  uint64_t numbers[BATCH];
+  uint64_t numbers[HASHED_AT_ONCE];
   while (first < stop) {
     int count = 0;
-    for (; count < BATCH && first < stop; ++count) numbers[count] = (uint64_t)first++;
+    for (; count < HASHED_AT_ONCE && first < stop; ++count) numbers[count] = (uint64_t)first++;
     xxh3_add(&hash, (const uint8_t *)numbers, (uint64_t)count * sizeof *numbers);
   }
   xxh3_end(&hash, result);
 }
 
-static void hash_shapes(const Py_buffer *shape, int64_t count, uint8_t *result) {
+void hash_shapes(const void *shape, Py_ssize_t shape_size, int64_t count, uint8_t *result) {
   Xxh3 hash = {0};
-  uint8_t shapes[BATCH * sizeof(uint64_t)];
-  const int64_t most = shape->len ? (int64_t)sizeof shapes / shape->len : 0;
-  for (int64_t i = 0; i < most && i < count; ++i) memcpy(shapes + i * shape->len, shape->buf, (size_t)shape->len);
-  for (; most && count > 0; count -= most) xxh3_add(&hash, shapes, (uint64_t)((count < most ? count : most) * shape->len));
+  uint8_t shapes[MOST_SHAPE_SIZE];
+  const int64_t most = shape_size ? MOST_SHAPE_SIZE / shape_size : 0;
+  for (int64_t i = 0; i < most && i < count; ++i) memcpy(shapes + i * shape_size, shape, (size_t)shape_size);
+  for (; most && count > 0; count -= most) xxh3_add(&hash, shapes, (uint64_t)((count < most ? count : most) * shape_size));
   xxh3_end(&hash, result);
 }
 
-static const uint8_t *hash_of_rows(Rows *rows, int64_t first, int64_t stop) {
+const uint8_t *hash_of_rows(RowHashes *rows, int64_t first, int64_t stop) {
   for (int i = 0; i < rows->count; ++i)
     if (rows->first[i] == first && rows->stop[i] == stop) return rows->hashes[i];
-  if (rows->count == KNOWN) rows->count = 0;
+  if (rows->count == KNOWN_ROWS) rows->count = 0;
   const int at = rows->count++;
   rows->first[at] = first, rows->stop[at] = stop;
   hash_rows(first, stop, rows->hashes[at]);
@@ -61,13 +50,13 @@ static const uint8_t *hash_of_rows(Rows *rows, int64_t first, int64_t stop) {
 }
 
 static void put_leaves(uint8_t *to, const HashedColumn *columns, Py_ssize_t count, Py_ssize_t block) {
-  Rows rows = {.count = 0};
+  RowHashes rows = {.count = 0};
   for (Py_ssize_t i = 0; i < count; ++i) {
     const Span *span = (const Span *)columns[i].spans.buf + block;
     if (span->first >= span->stop) continue;
     to = put_bytes(to, columns[i].head.buf, columns[i].head.len);
     to = put_bytes(to, hash_of_rows(&rows, span->first, span->stop), DIGEST_SIZE);
-    hash_shapes(&columns[i].shape, span->stop - span->first, to);
+    hash_shapes(columns[i].shape.buf, columns[i].shape.len, span->stop - span->first, to);
     to = put_bytes(to + DIGEST_SIZE, (const uint8_t *)columns[i].hashes.buf + DIGEST_SIZE * block, DIGEST_SIZE);
   }
 }
@@ -95,7 +84,7 @@ static int open_hashed(PyObject *item, Py_ssize_t blocks, HashedColumn *column) 
   }
   if (!PyArg_ParseTuple(item, "y*y*y*y*", &column->head, &column->shape, &column->spans, &column->hashes)) return 0;
   if (column->spans.len == blocks * (Py_ssize_t)sizeof(Span) && column->hashes.len == blocks * DIGEST_SIZE &&
-      column->shape.len <= MOST_RANK * (Py_ssize_t)sizeof(uint64_t))
+      column->shape.len <= MOST_SHAPE_SIZE)
     return 1;
   PyErr_Format(PyExc_ValueError, "expected rows and hashes of %zd blocks", blocks);
   close_hashed(column);

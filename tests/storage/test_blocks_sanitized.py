@@ -16,6 +16,6 @@ def test_blocks_under_sanitizers(tmp_path: Path) -> None:
     built = sanitized.build(Path(block.__file__).with_name("_blocks.c"), tmp_path)
     tests = [
         HERE / f"test_{name}.py"
-        for name in ("block_header", "lane_blocks", "lane_pieces", "part_records", "round_trip")
+        for name in ("block_header", "lane_blocks", "lane_pieces", "leaf_states", "part_records", "round_trip")
     ]
     sanitized.run_tests("rlds_kit.storage._blocks", built, *tests)

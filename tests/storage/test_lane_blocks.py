@@ -2,6 +2,7 @@
 
 import collections
 import doctest
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -159,13 +160,20 @@ def test_blocks_are_those_that_are_encoded_alone(choice: Choice, are_whole: bool
 
 
 def test_records_are_made_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever the groups end, and whichever blocks are not needed."""
+    """Wherever the groups end, whichever blocks are not needed, and in whatever order."""
     columns, rows = _columns(0), [LaneRows(lane, at, at + 2, 0) for at in range(0, 40, 2) for lane in range(LANES)]
-    all_at_once = _encoded(columns, rows, _Fixed(STORED), are_whole=True)
+
+    def made(found: Sequence[EncodedBlock | None]) -> list[tuple[bytes, bytes]]:
+        return [each[:2] for each in found if each is not None]
+
+    all_at_once = made(_encoded(columns, rows, _Fixed(STORED), are_whole=True))
     monkeypatch.setattr(lane_blocks, "_TOGETHER", 7)
-    assert _encoded(columns, rows, _Fixed(STORED), are_whole=True) == all_at_once
+    assert made(_encoded(columns, rows, _Fixed(STORED), are_whole=True)) == all_at_once
     lanes = EncodedLanes(columns, _blocks(rows, are_whole=True), _Fixed(STORED))
-    assert [lanes.take(number) for number in (3, 4, 50)] == [all_at_once[number] for number in (3, 4, 50)]
+    assert made([lanes.take(number) for number in (3, 4, 50)]) == [all_at_once[number] for number in (3, 4, 50)]
+    numbers = [58, 2, 40]
+    assert lanes.sizes(numbers) == [len(all_at_once[number][0]) for number in numbers]
+    assert made(lanes.take_all(numbers)) == [all_at_once[number] for number in numbers]
 
 
 def test_long_episodes_are_hashed_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,6 +252,8 @@ def test_what_is_not_simple_is_left_to_others() -> None:
     """Dicts that are not empty, and filters that look at rows."""
     full = np.full((LANES, ROWS, 4), 7, np.uint8)
     assert _encoded([_column("info", full, kind=pb.TREE)], BLOCKS, FilterChoice()) == [None] * len(BLOCKS)
+    lanes = EncodedLanes([_column("info", full, kind=pb.TREE)], _blocks(BLOCKS, are_whole=False), FilterChoice())
+    assert lanes.sizes([0, 1]) == []
     ints = np.random.default_rng(0).integers(0, 256, (LANES, ROWS, 8), np.uint8)
     found_some = _encoded([_column("x", ints)], BLOCKS, _Fixed(Choice(pb.SPARSE_XOR, THOROUGH_LEVEL)))
     assert found_some == [None] * len(BLOCKS)
