@@ -8,17 +8,24 @@ from typing import Any, Final
 
 import numpy as np
 
+from rlds_kit.storage.mapped_memory import mapped_array
+
 POOL_BYTES: Final = 32 << 20
 MIN_BYTES: Final = 1 << 16
 """Smaller arrays are not pooled: the allocator reuses their memory itself."""
 
 
 class ArrayPool:
-    """Stores released arrays for reuse. Not thread-safe: callers hold a lock."""
+    """Stores released arrays for reuse. Not thread-safe: callers hold a lock.
 
-    def __init__(self, limit: int = POOL_BYTES) -> None:
+    Args:
+      limit: maximum bytes that are stored.
+      is_apart: whether arrays that are pooled are in memory apart from the heap; see `mapped_array`.
+    """
+
+    def __init__(self, limit: int = POOL_BYTES, *, is_apart: bool = False) -> None:
         self._free: dict[int, list[np.ndarray]] = {}
-        self._space = limit
+        self._space, self._is_apart = limit, is_apart
 
     def take(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """An uninitialized array, reused if possible: of a free one of at most twice the size.
@@ -28,6 +35,8 @@ class ArrayPool:
         """
         size = math.prod(shape) * dtype.itemsize
         found = min((each for each, free in self._free.items() if free and size <= each <= 2 * size), default=None)
+        if found is None and self._is_apart and size >= MIN_BYTES:
+            return mapped_array(size).view(dtype).reshape(shape)
         if found is None:
             return np.empty(shape, dtype)
         self._space += found

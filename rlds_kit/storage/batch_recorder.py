@@ -42,7 +42,7 @@ class BatchRecorder:
         self._intake, self._lanes, self._row_bytes = intake, lanes, 0
         self._lock, self._flush_ends = intake.lock, intake.policy.each_episode
         self._every = np.ones(lanes, np.bool_)
-        self._pool, self._turned = ArrayPool(intake.memory_limit), ArrayPool(intake.memory_limit)
+        self._pool, self._turned = (ArrayPool(intake.memory_limit, is_apart=True) for _ in range(2))
         self._state = BatchState(np.zeros(lanes, np.bool_), np.zeros(lanes, np.int64), {})
         intake.add(self)
 

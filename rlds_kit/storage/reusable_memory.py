@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from rlds_kit.storage.mapped_memory import map_memory
+
 FREE_BYTES: Final = 512 << 20
 """Maximum bytes of unused memory that is cached for reuse."""
 LARGEST: Final = 4
@@ -81,7 +83,7 @@ class ReusableMemory:
         for size in fitting:
             with contextlib.suppress(KeyError, IndexError):
                 return self._free[size].pop()  # no lock, because a fork may copy it while it is locked
-        return _fresh(needed)
+        return map_memory(needed)
 
     def _give(self, memory: mmap.mmap) -> None:
         """Takes memory back, in place of sizes that were not given back lately."""
@@ -98,17 +100,6 @@ class ReusableMemory:
             count = min(len(memories), -(-over // size))
             del memories[:count]
             over -= count * size
-
-
-def _fresh(size: int) -> mmap.mmap:
-    """New memory from the operating system, aligned to pages."""
-    if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
-        return mmap.mmap(-1, size)
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # shared, a fork would write into it
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):  # a kernel may be built without
-            memory.madvise(mmap.MADV_HUGEPAGE)
-    return memory
 
 
 field_memory: Final = ReusableMemory(FREE_BYTES // 2, 1 << 20)

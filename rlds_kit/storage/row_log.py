@@ -12,12 +12,14 @@ from rlds_kit.storage.array_form import any_true, native, put_lanes
 from rlds_kit.storage.batch_columns import Masks
 from rlds_kit.storage.batch_jobs import Starts
 from rlds_kit.storage.batch_leaves import RowKeys
+from rlds_kit.storage.mapped_memory import mapped_array
 from rlds_kit.storage.row_form import MaskedForm
 
 REFUSE, CLOSE, BEGIN = range(3)
 """What a log does about a row in which episodes end: does not add it; takes no more rows afterwards; or begins the next
 episodes of their lanes with the row after it."""
 _ROWS, _ROOM, _BYTES, _LIMIT, _ENDS, _AFTER_END = range(6)
+_TIME_BYTES: Final = 8
 _RESULTS: Final = 5
 """Observations, rewards, terminations, truncations and infos."""
 LogArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -77,7 +79,7 @@ class RowLog:
       ends: `[room, lanes]` uint8, how the episode ends that has a row: 1 if it terminated, 2 if it was truncated, 3 if
         both, 0 if it goes on.
         Those of rows that were not added are undefined.
-      times: `[room]` int64, Unix time in nanoseconds of rows with which episodes begin.
+      times: `[room]` int64, Unix time in nanoseconds of rows with which episodes begin; of others undefined.
       put: adds the results of a step; arguments and result as for `log_step_in_python`, without log and forms.
 
     >>> rows = [np.zeros((8, 2)) for _ in range(4)]
@@ -103,7 +105,9 @@ class RowLog:
     ) -> None:
         lanes = len(places)
         self.begin, self.first = places, due
-        self.ends, self.times = np.empty((room, lanes), np.uint8), np.zeros(room, np.int64)
+        memory = mapped_array(room * (_TIME_BYTES + lanes))
+        self.times = memory[: room * _TIME_BYTES].view(np.int64)
+        self.ends = memory[room * _TIME_BYTES :].reshape(room, lanes)
         self._starts = None if make_starts is None else make_starts(self)
         self._numbers = np.array([0, room, 0, sys.maxsize if limit is None else limit, 0, after_end], np.int64)
         arrays: LogArrays = (self._numbers, self.begin, self.first, self.ends, self.times)
