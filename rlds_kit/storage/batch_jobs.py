@@ -177,7 +177,9 @@ class WrittenBuffer:
     def lane_columns(self) -> list[LaneColumn]:
         """The columns of all parts; empty if not all of them have the same light ones."""
         if self._columns is None:
-            self._columns = self.buffer.turn(self._most)
+            self._columns = (
+                self.buffer.turn(self._most) if self._most else []
+            )  # after an interrupted row there may be none
             self._forms = [(column.key, column.values.shape[2:]) for column in self._columns]
         return self._columns
 

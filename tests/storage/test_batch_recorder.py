@@ -695,6 +695,26 @@ def test_an_interrupted_row_leaves_no_value_to_the_next_one(tmp_path: Path, monk
     assert play.logged == 1
 
 
+def test_episodes_end_after_an_interrupted_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it was the first one of a buffer, which has no rows then."""
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.manual()) as recorder:
+        play = _Play(batch := recorder.start_batch(LANES))
+        play.row(0, NONE, NONE)
+        recorder.flush()
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(BatchRecorder, "_commit", _interrupt)
+            play.row(1, NONE, NONE)
+        batch.end_where(np.array([True, False, True]), EpisodeEnd.TERMINATED, terminated=True)
+        recorder.flush()
+        play.row(1, NONE, NONE)
+    assert _read_plain(tmp_path) == {0: [1], 1: [0, 1], 2: [1]}
+    assert len(rlds_kit.open(tmp_path).episodes) == 5
+
+
+def _interrupt(*_: object) -> bool:
+    raise KeyboardInterrupt
+
+
 def test_the_memory_of_a_buffer_is_free_when_all_of_its_rows_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
