@@ -335,6 +335,51 @@ def test_full_shards_get_no_more_episodes(tmp_path: Path, limits: dict[str, int]
     assert max(counts.values()) <= limits.get("max_shard_episodes", 8)
 
 
+def test_full_shards_are_closed_when_their_last_episode_has_ended(tmp_path: Path) -> None:
+    """Also where it ends together with others, in a later cut; and what later blocks need is known."""
+    with Recorder(tmp_path, policy=FlushPolicy.manual(), max_shard_episodes=2) as recorder:
+        batch = recorder.start_batch(LANES)
+        keys = [each.keys[0] for each in batch.fields.leaves({"x": np.zeros(4)}, {"y": np.zeros(4)})]
+        shards = recorder._intake._shards
+
+        def append(turn: int, lanes: np.ndarray | None = None) -> None:
+            values = np.random.default_rng(turn).normal(size=(LANES, 4))
+            batch.append(BatchLeaves(*[[BatchLeaf(key, values)] for key in keys]), lanes)
+            recorder.flush()
+
+        for turn in range(3):
+            batch.start({lane: start_message() for lane in range(LANES)})
+            append(turn)
+            append(turn)
+            shards._acted = set()
+            append(turn)
+            assert shards._acted == {"y"}
+            batch.end([*range(LANES)], EpisodeEnd.TERMINATED)
+            recorder.flush()
+            assert len(shards._shards) <= 1
+            shards._row_bytes = 0
+        batch.start({0: start_message()})
+        append(9, np.array([0]))
+        assert shards._row_bytes > 32
+
+
+def test_fields_whose_values_come_a_row_later() -> None:
+    """They are found where a block that is not the first of its episode begins with one."""
+    present = np.ones((ROWS, LANES), np.bool_)
+    present[3, 0] = False
+    info = _column("info/late", np.zeros((LANES, ROWS)), is_acted=True)._replace(present=present)
+    columns, rows = [*_columns(0)[:4], info], [LaneRows(0, 0, 3, 0), LaneRows(0, 3, 9, 3), LaneRows(1, 3, 9, 3)]
+    lanes = EncodedLanes(columns, _blocks(rows, are_whole=False), _Fixed(STORED))
+    assert lanes.acted_fields([0], set()) == set()
+    assert lanes.acted_fields([0, 1], set()) == {"action"}
+    assert lanes.acted_fields([0, 1, 2], set()) == {"action", "info"}
+    assert lanes.acted_fields([1, 2], {"action"}) == {"info"}
+    for number in (1, 2):
+        leaves = lanes.leaves(number)
+        expected = {key.path.split("/")[0] for key, _, _, first, *_ in leaves if first < rows[number].first_row}
+        assert lanes.acted_fields([number], set()) == expected
+
+
 def test_metadata_fill_shards(tmp_path: Path) -> None:
     """A shard is full after the episode that fills it, whatever the bytes are of."""
     with Recorder(tmp_path, policy=FlushPolicy.manual(), max_shard_bytes=100_000) as recorder:
