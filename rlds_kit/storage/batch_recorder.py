@@ -24,8 +24,8 @@ BUFFER_BYTES: Final = 32 << 20
 """The size of a buffer from which on it has no more rows than a block should have at the least. Longer blocks would be
 read a little faster; but memory that a process uses for the first time costs more than writing the rows."""
 
-_LEAST_ROWS, _LOG_BYTES = 64, 1 << 16
-"""Maximum rows of a log, or its maximum bytes if these are more rows: the row after its last one takes longer."""
+_LOG_ROWS, _LOG_BYTES = 64, 1 << 16
+"""A log has room for so many rows, or for more if they have at most so many bytes. The row that follows takes longer."""
 
 
 class BatchRecorder:
@@ -57,8 +57,8 @@ class BatchRecorder:
         state = self._state
         return state.nbytes + (0 if state.log is None else state.log.nbytes)
 
-    def count(self) -> None:
-        """Counts the rows of the log. The caller holds the intake's monitor."""
+    def count_logged(self) -> None:
+        """Closes the log, and counts its rows. The caller holds the intake's monitor."""
         self._settled()
 
     @property
@@ -148,7 +148,7 @@ class BatchRecorder:
             known = [(form.infos, buffer.columns_of(form.keys)) for form in forms]
             logged = [LogForm(infos, columns) for infos, columns in known if columns is not None]
             after = REFUSE if self._flush_ends else after_end
-            room = min(buffer.capacity - state.most, max(_LEAST_ROWS, _LOG_BYTES // self._lanes))
+            room = min(buffer.capacity - state.most, max(_LOG_ROWS, _LOG_BYTES // self._lanes))
             log = RowLog(state.places, due, room, logged, limit=limit, after_end=after, make_starts=make_starts)
             return log if logged and self._swap(state, state._replace(log=log)) else None
 

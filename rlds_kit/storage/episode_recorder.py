@@ -51,7 +51,7 @@ class EpisodeRecorder:
         """Bytes of the rows that are in no block yet."""
         return self._buffer.nbytes
 
-    def count(self) -> None:
+    def count_logged(self) -> None:
         """Does nothing: rows are counted when they are added."""
 
     def append(self, observed: Mapping[str, Any], acted: Mapping[str, Any] | None = None) -> None:

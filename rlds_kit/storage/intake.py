@@ -31,7 +31,7 @@ class OpenEpisodes(Protocol):
     def waiting_bytes(self) -> int:
         """Bytes of rows that are in no block yet."""
 
-    def count(self) -> None:
+    def count_logged(self) -> None:
         """Calls `took` for rows that were added without it."""
 
     def cut(self) -> None:
@@ -144,7 +144,7 @@ class Intake:
             )
         with self.lock:
             for episode in self._open:
-                episode.count()
+                episode.count_logged()
         self._thread.check()
 
     def close(self) -> None:
