@@ -25,7 +25,7 @@ BUFFER_BYTES: Final = 32 << 20
 read a little faster; but memory that a process uses for the first time costs more than writing the rows."""
 
 _LOG_ROWS, _LOG_BYTES = 64, 1 << 16
-"""A log has room for so many rows, or for more if they have at most so many bytes. The row that follows takes longer."""
+"""A log has room for so many rows, or for more if these have at most so many bytes. The next row takes longer."""
 
 
 class BatchRecorder:

@@ -36,8 +36,8 @@ class ShardRoom:
     def has_any(self, *, is_whole: bool) -> bool:
         """Whether another episode may begin in the shard.
 
-        A whole one may as long as `_least` is below the limit. Another one may if the shard surely is not full then: if it
-        is, that episode belongs to the next shard. The first one was assigned to this shard by the caller.
+        A whole one may as long as `_least` is below the limit. Another one may if the shard surely is not full then: if
+        it is, that episode belongs to the next shard. The first one was assigned to this shard by the caller.
         """
         if is_whole:
             return self._left > 0 and self._least < self._max_bytes
