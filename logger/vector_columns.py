@@ -40,7 +40,7 @@ _FORMS: Final = 8
 _AFTER_END: Final = {AutoresetMode.NEXT_STEP: BEGIN, AutoresetMode.DISABLED: CLOSE, AutoresetMode.SAME_STEP: REFUSE}
 
 
-def is_new(_actions: object, _result: object) -> bool:
+def _is_new(_actions: object, _result: object) -> bool:
     """In place of `VectorColumns.step_again`: records nothing."""
     return False
 
@@ -78,7 +78,7 @@ class VectorColumns:
         self._none = np.zeros(num_envs, np.bool_)
         self._forms = dict[InfoColumns, RowKeys]()  # of rows that `step_again` adds, by those of their infos
         self._log: RowLog | None = None  # of these rows
-        self.step_again: Callable[[Any, Any], bool] = is_new
+        self.step_again: Callable[[Any, Any], bool] = _is_new
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs = declared, num_envs
         self._autoresets, self._mode, self._resets = autoresets, autoresets.mode, autoresets.counters
@@ -164,7 +164,7 @@ class VectorColumns:
         next_due = due if self._mode is AutoresetMode.NEXT_STEP and any_true(due) else None
         now = ~due
         if self._log is log:  # no call follows: a signal handler, which may raise or settle, comes before or after it
-            self._log, self.step_again, self.running = None, is_new, now
+            self._log, self.step_again, self.running = None, _is_new, now
             resets.due, counters.counts, counters.steps = next_due, counts, steps
 
     def running_now(self) -> np.ndarray:
@@ -179,7 +179,7 @@ class VectorColumns:
             infos = [(None, _NO_INFOS.columns)] if self._infos is None else self._infos.forms
             forms = [StepForm(each, keys) for each, columns in infos if (keys := self._forms.get(columns)) is not None]
             log = self._rows.open_log(due, forms, _AFTER_END[self._mode], self._autoreset.of_log)
-            self._log, self.step_again = log, is_new if log is None else log.put
+            self._log, self.step_again = log, _is_new if log is None else log.put
 
     def _step_and_begin(
         self,

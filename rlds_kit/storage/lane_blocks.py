@@ -9,7 +9,7 @@ planes has a block of zstd of its own if it is encoded alone, and not if it is e
 
 import functools
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
@@ -82,19 +82,9 @@ class LaneBlocks:
         self.are_whole.append(is_whole)
         self._rows.extend(rows)
 
-    def count(self) -> int:
-        """The number of blocks that have rows."""
-        places = self.rows()
-        return int(np.count_nonzero(places[:, 2] > places[:, 1]))
-
     def rows(self) -> np.ndarray:
         """`[blocks, 4]` int64, the `LaneRows` of each."""
         return np.array(self._rows, np.int64).reshape(-1, len(LaneRows._fields))
-
-    def each(self) -> Iterator[tuple[int, int, int, int]]:
-        """The `LaneRows` of each, as tuples."""
-        numbers = iter(self._rows)
-        return zip(numbers, numbers, numbers, numbers, strict=True)
 
     def rows_of(self, number: int) -> LaneRows:
         """The rows of a block."""
@@ -200,10 +190,6 @@ class EncodedLanes:
         records = join_lanes(ids, self._rows, self._fields, np.array(numbers, np.int64))
         self._records.update(zip(numbers, records, strict=True))
         self._joined = stop
-
-    def can_take(self, number: int) -> bool:
-        """Whether `take` returns a block."""
-        return self._can_take[number]
 
     def sizes(self, numbers: Sequence[int]) -> list[int]:
         """The bytes of the records of some blocks that were not taken; empty if one must be encoded in another way."""
