@@ -3,15 +3,18 @@
     python benchmarks/training.py
     python benchmarks/training.py --env-id HalfCheetah-v5     # with gymnasium[mujoco]
 
-Trainings with and without `VectorLogger` run in turn, each in a new process, with one thread of Torch. Both must end
-with the same weights, bit for bit. The report has the ratio of the times of each pair, for plain environments, and for
-such with `RecordEpisodeStatistics` around each, as CleanRL has them.
+A training with `VectorLogger` and one without are a pair: each in a new process, with one thread of Torch. They run in
+turns of a few seconds, while the other process is stopped: so a machine whose speed drifts slows both alike. Rows that
+are older than a second are written after each stop, a little more often than without stops. Both must end with the same
+weights, bit for bit. The report has the ratio of the times of each pair, for plain environments, and for such with
+`RecordEpisodeStatistics` around each, as CleanRL has them.
 """
 
 import argparse
 import hashlib
-import json
 import os
+import select
+import signal
 import statistics
 import subprocess
 import sys
@@ -19,7 +22,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, Self, cast
 
 import gymnasium
 import numpy as np
@@ -31,6 +34,7 @@ from torch.distributions import Categorical, Normal
 ENVIRONMENTS = 64
 HORIZON = 128
 EPOCHS, MINIBATCHES = 4, 4
+TURN = 2.0  # seconds
 BEGIN = "<!-- begin: benchmarks/training.py -->"
 END = "<!-- end: benchmarks/training.py -->"
 GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
@@ -119,18 +123,19 @@ def _update(
 
 
 def play(env_id: str, updates: int, folder: str, *, has_statistics: bool) -> None:
-    """One training, recorded into a folder unless it is empty; prints its seconds and weights."""
+    """One training, recorded into a folder unless it is empty; begins when it gets a line, and prints its weights."""
     from rlds_kit import logger
 
     torch.set_num_threads(1)
     wrappers = [gymnasium.wrappers.RecordEpisodeStatistics] if has_statistics else []
     envs: Any = gymnasium.make_vec(env_id, num_envs=ENVIRONMENTS, vectorization_mode="sync", wrappers=wrappers)
-    begin = time.perf_counter()
+    print("ready", flush=True)
+    sys.stdin.readline()
     if folder:
         envs = logger.VectorLogger(envs, folder)
     weights = train(envs, updates)
     envs.close()
-    print(json.dumps({"seconds": time.perf_counter() - begin, "weights": weights}))
+    print(weights, flush=True)
 
 
 def main() -> None:
@@ -155,6 +160,52 @@ def main() -> None:
     print(report)
 
 
+class _Training:
+    """A training in a process of its own, which is stopped between its turns.
+
+    Args:
+      command: of the process.
+
+    Attributes:
+      seconds: of its turns until now.
+      weights: SHA-256 of the weights when it has ended; before, nothing.
+    """
+
+    def __init__(self, command: list[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._output = cast("IO[str]", self._process.stdout)  # which is a pipe
+        self.seconds, self.weights = 0.0, ""
+        self._line()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()  # a process that is stopped too
+        self._process.wait()
+
+    def turn(self) -> None:
+        """Runs for one turn, or to its end."""
+        begin = time.perf_counter()
+        if self.seconds:
+            self._process.send_signal(signal.SIGCONT)
+        else:
+            print(file=self._process.stdin, flush=True)
+        is_over = bool(select.select([self._output], [], [], TURN)[0])
+        if not is_over:
+            self._process.send_signal(signal.SIGSTOP)
+        self.seconds += time.perf_counter() - begin
+        if is_over:
+            self.weights = self._line()
+
+    def _line(self) -> str:
+        """The next line of the process."""
+        line = self._output.readline()
+        if not line:
+            raise RuntimeError(f"expected a line of a training, but it ended with {self._process.wait()}")
+        return line.strip()
+
+
 class _Pairs(NamedTuple):
     """The ratios of the times of each pair, ascending, and the weights of all runs."""
 
@@ -163,19 +214,22 @@ class _Pairs(NamedTuple):
 
 
 def _pairs(command: list[str], count: int) -> _Pairs:
-    """Runs a command with and without a recording in turn."""
+    """Runs a command with and without a recording, in turns."""
     ratios, weights = list[float](), set[str]()
     for number in range(count):
-        found: dict[bool, float] = {}
-        for is_recorded in (True, False) if number % 2 else (False, True):
-            with tempfile.TemporaryDirectory() as folder:
-                folders = ["--play", str(Path(folder) / "data") if is_recorded else ""]
-                done = subprocess.run([*command, *folders], check=True, stdout=subprocess.PIPE, text=True)
-            result = json.loads(done.stdout.strip().splitlines()[-1])
-            found[is_recorded] = result["seconds"]
-            weights.add(result["weights"])
-        ratios.append(found[True] / found[False])
-        figures = f"{found[False]:.2f} s, recorded {found[True]:.2f} s: {ratios[-1]:.3f}"
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            _Training([*command, "--play", ""]) as plain,
+            _Training([*command, "--play", str(Path(folder) / "data")]) as recorded,
+        ):
+            turns = (recorded, plain) if number % 2 else (plain, recorded)
+            while not all(each.weights for each in turns):
+                for each in turns:
+                    if not each.weights:
+                        each.turn()
+        weights |= {plain.weights, recorded.weights}
+        ratios.append(recorded.seconds / plain.seconds)
+        figures = f"{plain.seconds:.2f} s, recorded {recorded.seconds:.2f} s: {ratios[-1]:.3f}"
         print(f"pair {number + 1}: {figures}", file=sys.stderr, flush=True)
     return _Pairs(sorted(ratios), weights)
 

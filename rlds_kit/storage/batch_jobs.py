@@ -14,8 +14,13 @@ from rlds_kit.storage.jobs import Parts
 from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlocks, LaneColumn
 from rlds_kit.storage.plausible import ID_BYTES
 
-_TOGETHER: Final = 64
-"""Parts that are written together; then their memory is free. Fewer take longer."""
+_TOGETHER: Final = 1 << 10
+"""Most parts that are written together. Between two groups the writer thread waits for the interpreter's lock several
+times, and each time the thread that plays must wake it, and may wait for it: 40 us on a virtual machine."""
+_HEAVY_TOGETHER: Final = 64
+"""Parts that are written together however many bytes they have: fewer take longer."""
+_TOGETHER_BYTES: Final = 4 << 20
+"""Bytes of the rows of parts that are written together: they are in memory three times meanwhile."""
 _ID_FIELD: Final = bytes((0x0A, ID_BYTES))
 """Tag and size of EpisodeEnd.episode_id."""
 
@@ -105,7 +110,9 @@ class EpisodeParts:
         end_rows = [first + stop - begin for first, begin, stop in zip(first_rows, begins, stops, strict=True)]
         kinds = {id(end): end for end in self._ends if end is not None}
         lasts = {key: end.SerializeToString() for key, end in kinds.items()}
-        for numbers in self._in_order():
+        row_bytes = 0 if written is None else written.row_bytes
+        part_bytes = row_bytes * (sum(end_rows) - sum(first_rows)) // len(self) + 1
+        for numbers in self._in_order(min(_TOGETHER, max(_HEAVY_TOGETHER, _TOGETHER_BYTES // part_bytes))):
             ids = [self.blocks.ids[number] for number in numbers]
             starts, ends = list[bytes](), list[bytes]()
             for number, episode_id in zip(numbers, ids, strict=True):
@@ -115,18 +122,18 @@ class EpisodeParts:
             rows = [first_rows[number] for number in numbers], [end_rows[number] for number in numbers]
             yield Parts(written, numbers, ids, *rows, starts, ends, self.blocks.are_whole[numbers[0]])
 
-    def _in_order(self) -> Iterator[list[int]]:
-        """The numbers of parts that are written together, at most 64: whole episodes, or parts of others.
+    def _in_order(self, most: int) -> Iterator[list[int]]:
+        """The numbers of parts that are written together, at most so many: whole episodes, or parts of others.
 
         Whole episodes wait until there are so many, but not longer than until another one begins: readers list episodes
         in the order in which they begin.
         """
         whole, others = list[int](), list[int]()
         for number, is_whole in enumerate(self.blocks.are_whole):
-            if len(whole) == _TOGETHER or (whole and not is_whole and self._starts[number] is not None):
+            if len(whole) == most or (whole and not is_whole and self._starts[number] is not None):
                 yield from (numbers for numbers in (others, whole) if numbers)
                 whole, others = [], []
-            if len(others) == _TOGETHER:
+            if len(others) == most:
                 yield others
                 others = []
             (whole if is_whole else others).append(number)
@@ -155,11 +162,15 @@ class WrittenBuffer:
       places: `[lanes]` int64, rows of each lane.
       nbytes: of all rows.
       blocks: the rows of the parts.
+
+    Attributes:
+      row_bytes: of a row of a lane.
     """
 
     def __init__(self, buffer: BatchBuffer, places: np.ndarray, nbytes: int, blocks: LaneBlocks) -> None:
         self.buffer, self._blocks = buffer, blocks
         self._rows, self._most, self._nbytes = int(places.sum()), int(places.max()), nbytes
+        self.row_bytes = nbytes // max(1, self._rows)
         self._columns: list[LaneColumn] | None = None
         self._forms: list[Form] = []
         self._encoded: EncodedLanes | None = None

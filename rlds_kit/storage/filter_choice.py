@@ -12,6 +12,7 @@ from rlds_kit.storage.column_layout import MOST_FILTERED
 from rlds_kit.storage.compression import FAST_LEVEL, NO_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compress_each
 from rlds_kit.storage.filters import BY_PLANES, Shape
 from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.policy import SMALL_BLOCK_BYTES
 from rlds_kit.storage.predict import lines_of
 from rlds_kit.storage.rows import Rows, are_equal
 
@@ -94,12 +95,15 @@ class FilterChoice:
         chosen.left -= 1
         return _readable(chosen.choice, rows, shape)
 
-    def known(self, key: ColumnKey, blocks: int = 1) -> Choice | None:
-        """The choice for light rows of blocks that are not all equal; None if it needs a trial, or a look at them."""
+    def known(self, key: ColumnKey, nbytes: int = SMALL_BLOCK_BYTES) -> Choice | None:
+        """The choice for light rows that are not all equal; None if it needs a trial, or a look at them.
+
+        However many blocks they are in, they count as those that their bytes would fill.
+        """
         chosen = self._chosen.get(key)
         if chosen is None or chosen.left == 0 or chosen.choice.filter not in _KNOWN:
             return None
-        chosen.left = max(0, chosen.left - blocks)
+        chosen.left = max(0, chosen.left - -(-nbytes // SMALL_BLOCK_BYTES))
         return chosen.choice
 
     def _try(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:

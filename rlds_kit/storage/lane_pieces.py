@@ -67,18 +67,18 @@ def pack_pieces(
       is_acted: whether values came with the row after the one that they belong to.
     """
     row_bytes, data = values[0, 0].nbytes, values.reshape(-1).view(np.uint8)
-    spans, gaps, count = spans_of(rows, values.shape[:2], row_bytes, is_acted, present)
+    spans, gaps = spans_of(rows, values.shape[:2], row_bytes, is_acted, present)
 
     def described(choice: Choice | None) -> Description:
         relation = _NO_BYTES if choice is None or choice.level == NO_LEVEL else RELATION[choice.filter]
         return describe(data, spans, row_bytes, values.dtype.itemsize, relation, WORTHWHILE_BYTES, _MOST_BYTES)
 
-    choice = choose.known(key, count)
+    choice = choose.known(key, values.nbytes)
     found = described(choice)
     if choice is None and key.kind != pb.TREE and (longest := _longest_that_differs(spans, found[0])) is not None:
         begin, end = longest
         choose(key, data[begin:end].reshape(-1, row_bytes), values.dtype, values.shape[2:])
-        choice = choose.known(key, count)
+        choice = choose.known(key, 0)
         found = described(choice)
     repeated, hashes, planes_at, planes = found
     frames, sizes = _compressed(planes, planes_at, 0 if choice is None else choice.level)

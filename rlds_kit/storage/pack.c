@@ -24,10 +24,7 @@ PyObject *spans_of(PyObject *self, PyObject *args) {
   if (spans && gaps) {
     memset(PyBytes_AsString(gaps), 0, (size_t)count);
     find_spans(rows.buf, count, &lanes, (Span *)PyBytes_AsString(spans), (uint8_t *)PyBytes_AsString(gaps));
-    const Span *found = (const Span *)PyBytes_AsString(spans);
-    Py_ssize_t some = 0;
-    for (Py_ssize_t i = 0; i < count; ++i) some += found[i].first < found[i].stop;
-    result = Py_BuildValue("OOn", spans, gaps, some);
+    result = Py_BuildValue("OO", spans, gaps);
   }
 done:
   Py_XDECREF(spans);

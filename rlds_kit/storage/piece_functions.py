@@ -12,7 +12,7 @@ from rlds_kit.storage import block, filters
 RELATION: Final = {**filters.RELATION, pb.IDENTITY: 3}
 """The numbers of pieces.c for what is compressed of rows."""
 _FILTER: Final = {relation: number for number, relation in RELATION.items()}
-Spans: TypeAlias = tuple[bytes, bytes, int]
+Spans: TypeAlias = tuple[bytes, bytes]
 Description: TypeAlias = tuple[bytes, bytes, bytes, bytes | bytearray]
 Stored: TypeAlias = tuple[bytes, bytes]
 
@@ -48,13 +48,12 @@ def spans_in_python(
       present: `[rows, lanes]` bool, which rows have a value; None: all.
 
     Returns:
-      The `spans` of `Pieces`, whether the rows of each block have gaps among them, one byte each, and how many blocks
-      have a span.
+      The `spans` of `Pieces`, and whether the rows of each block have gaps among them, one byte each.
 
     >>> present = np.array([[False, True], [True, False], [True, True]])
-    >>> spans, gaps, count = spans_in_python(np.array([[0, 0, 3, 7], [1, 0, 3, 0]]), (2, 3), 8, False, present)
-    >>> np.frombuffer(spans, np.int64).tolist(), gaps, count
-    ([8, 10, 8, 24, 0, 0, 0, 0], b'\x00\x01', 1)
+    >>> spans, gaps = spans_in_python(np.array([[0, 0, 3, 7], [1, 0, 3, 0]]), (2, 3), 8, False, present)
+    >>> np.frombuffer(spans, np.int64).tolist(), gaps
+    ([8, 10, 8, 24, 0, 0, 0, 0], b'\x00\x01')
     """
     spans, gaps = np.zeros((len(rows), 4), np.int64), bytearray()
     for number, (lane, begin, stop, first_row) in enumerate(rows.tolist()):
@@ -66,7 +65,7 @@ def spans_in_python(
         if len(places) and not gaps[-1]:
             start, at = first_row - is_acted + int(places[0]) - begin, (lane * lanes[1] + int(places[0])) * width
             spans[number] = start, start + len(places), at, at + len(places) * width
-    return spans.tobytes(), bytes(gaps), int(np.count_nonzero(spans[:, 1]))
+    return spans.tobytes(), bytes(gaps)
 
 
 def describe_in_python(

@@ -30,7 +30,7 @@ from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.filter_choice import STORED, Choice, FilterChoice
 from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, LaneBlocks, LaneColumn, LaneRows
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Leaves
-from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.storage.policy import SMALL_BLOCK_BYTES, FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.tools.upkeep.verify import verify
@@ -243,8 +243,8 @@ def test_filters_are_chosen_by_trials() -> None:
     choose = FilterChoice()
     assert None not in _encoded(_columns(0)[:1], BLOCKS, choose)
     assert choose.known(_columns(0)[0].key) is STORED
-    left = choose.TRY_EVERY - len(BLOCKS) - 2  # a trial and a look, of one block each
-    assert choose.known(_columns(0)[0].key, left) is STORED
+    left = choose.TRY_EVERY - 2  # a trial and a look, of one block each
+    assert choose.known(_columns(0)[0].key, (left - 1) * SMALL_BLOCK_BYTES + 1) is STORED
     assert choose.known(_columns(0)[0].key) is None
 
 
