@@ -72,7 +72,7 @@ class GatherAhead:
       items: the numbers of the samples of each batch, in order.
       executor: that reads.
       group: batches that are read together; at the beginning fewer, so that the first one does not wait for others.
-      ahead: groups that are read ahead. If it is 0 or 1, one is read ahead after the first batch, but none for a caller
+      ahead: groups that are read ahead. If it is 0 or 1, one is read ahead after the second batch, but none for a caller
         that requests the next batch at once.
     """
 
@@ -81,7 +81,9 @@ class GatherAhead:
         self._groups = self._grouped(items, group)
         self._queue: deque[Future[list[Batch]]] = deque()
         self._ready: deque[Batch] = deque()
-        self._returned = 0.0  # when the caller got the latest group, in seconds
+        # When the caller got the latest group, in seconds; now, because it may still have one of the epoch before. While
+        # the first one is read, a second one that is read ahead would be in new memory.
+        self._returned = time.perf_counter()
         for _ in range(0 if self._is_lazy else ahead):
             self._read_next()
 
