@@ -72,8 +72,8 @@ class GatherAhead:
       items: the numbers of the samples of each batch, in order.
       executor: that reads.
       group: batches that are read together; at the beginning fewer, so that the first one does not wait for others.
-      ahead: groups that are read ahead. If it is 0 or 1, one is read ahead after the second batch, but none for a caller
-        that requests the next batch at once.
+      ahead: groups that are read ahead. If it is 0 or 1, one is read ahead from the second batch on, but none for a
+        caller that requests the next batch at once.
     """
 
     def __init__(self, gather: Gather, items: Iterator[np.ndarray], executor: Executor, group: int, ahead: int) -> None:
@@ -81,8 +81,8 @@ class GatherAhead:
         self._groups = self._grouped(items, group)
         self._queue: deque[Future[list[Batch]]] = deque()
         self._ready: deque[Batch] = deque()
-        # When the caller got the latest group, in seconds; now, because it may still have one of the epoch before. While
-        # the first one is read, a second one that is read ahead would be in new memory.
+        # When the caller got the latest group, in seconds. Now, because the caller may still have one of the epoch before:
+        # beside that one and the first of this epoch, one that is read ahead would need new memory.
         self._returned = time.perf_counter()
         for _ in range(0 if self._is_lazy else ahead):
             self._read_next()
