@@ -81,8 +81,8 @@ class GatherAhead:
         self._groups = self._grouped(items, group)
         self._queue: deque[Future[list[Batch]]] = deque()
         self._ready: deque[Batch] = deque()
-        # When the caller got the latest group, in seconds. Now, because the caller may still have one of the epoch before:
-        # beside that one and the first of this epoch, one that is read ahead would need new memory.
+        # When the caller got the latest group, in seconds. Now, because the caller may still have a batch of the epoch
+        # before: beside that and the first one of this epoch, one that is read ahead would need new memory.
         self._returned = time.perf_counter()
         for _ in range(0 if self._is_lazy else ahead):
             self._read_next()
