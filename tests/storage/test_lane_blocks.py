@@ -248,6 +248,23 @@ def test_filters_are_chosen_by_trials() -> None:
     assert choose.known(_columns(0)[0].key) is None
 
 
+def test_small_blocks_count_by_their_bytes_until_the_next_trial() -> None:
+    """Otherwise columns of many short episodes would have a trial each time that they are written."""
+    looks = 0
+
+    class Counting(FilterChoice):
+        def __call__(self, *arguments: Any) -> Choice:
+            nonlocal looks
+            looks += 1
+            return super().__call__(*arguments)
+
+    choose, found = Counting(), list[int]()
+    for _ in range(98):
+        assert None not in _encoded(_columns(0)[:1], BLOCKS, choose)  # less than 256 KiB
+        found.append(looks)
+    assert found == [1] * 32 + [2] * 64 + [3] * 2  # as many again when a trial confirms the choice
+
+
 def test_what_is_not_simple_is_left_to_others() -> None:
     """Dicts that are not empty, and filters that look at rows."""
     full = np.full((LANES, ROWS, 4), 7, np.uint8)
