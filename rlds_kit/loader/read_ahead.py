@@ -72,8 +72,8 @@ class GatherAhead:
       items: the numbers of the samples of each batch, in order.
       executor: that reads.
       group: batches that are read together; at the beginning fewer, so that the first one does not wait for others.
-      ahead: groups that are read ahead. If it is 0 or 1, one is read ahead from the second batch on, but none for a
-        caller that requests the next batch at once.
+      ahead: groups that are read ahead. If it is 0 or 1, one is read ahead after each batch, but for one that the
+        caller requested at once: after the batch before, or after the beginning.
     """
 
     def __init__(self, gather: Gather, items: Iterator[np.ndarray], executor: Executor, group: int, ahead: int) -> None:

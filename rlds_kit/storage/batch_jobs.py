@@ -14,13 +14,14 @@ from rlds_kit.storage.jobs import Parts
 from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlocks, LaneColumn
 from rlds_kit.storage.plausible import ID_BYTES
 
-_TOGETHER: Final = 1 << 10
-"""Most parts that are written together. Between two groups the writer thread waits for the interpreter's lock several
-times, and each time the thread that plays must wake it, and may wait for it: 40 us on a virtual machine."""
-_HEAVY_TOGETHER: Final = 64
-"""Parts that are written together however many bytes they have: fewer take longer."""
+_MOST_PARTS: Final = 1 << 10
+"""Most parts that are written together. For each group the writer thread takes the interpreter's lock several times,
+and each time costs the playing thread about 40 us on a virtual machine."""
+_LEAST_PARTS: Final = 64
+"""So many parts may always be written together, however heavy they are: fewer take longer."""
 _TOGETHER_BYTES: Final = 4 << 20
-"""Bytes of the rows of parts that are written together: they are in memory three times meanwhile."""
+"""Bytes of rows that are written together, about, by the mean of all parts. Until they are written, they are in memory
+as rows, as records and as chunks."""
 _ID_FIELD: Final = bytes((0x0A, ID_BYTES))
 """Tag and size of EpisodeEnd.episode_id."""
 
@@ -111,8 +112,8 @@ class EpisodeParts:
         kinds = {id(end): end for end in self._ends if end is not None}
         lasts = {key: end.SerializeToString() for key, end in kinds.items()}
         row_bytes = 0 if written is None else written.row_bytes
-        part_bytes = row_bytes * (sum(end_rows) - sum(first_rows)) // len(self) + 1
-        for numbers in self._in_order(min(_TOGETHER, max(_HEAVY_TOGETHER, _TOGETHER_BYTES // part_bytes))):
+        part_bytes = row_bytes * (sum(end_rows) - sum(first_rows)) // max(1, len(self)) + 1
+        for numbers in self._in_order(min(_MOST_PARTS, max(_LEAST_PARTS, _TOGETHER_BYTES // part_bytes))):
             ids = [self.blocks.ids[number] for number in numbers]
             starts, ends = list[bytes](), list[bytes]()
             for number, episode_id in zip(numbers, ids, strict=True):
@@ -123,7 +124,7 @@ class EpisodeParts:
             yield Parts(written, numbers, ids, *rows, starts, ends, self.blocks.are_whole[numbers[0]])
 
     def _in_order(self, most: int) -> Iterator[list[int]]:
-        """The numbers of parts that are written together, at most so many: whole episodes, or parts of others.
+        """The numbers of parts that are written together, at most `most`: whole episodes, or parts of others.
 
         Whole episodes wait until there are so many, but not longer than until another one begins: readers list episodes
         in the order in which they begin.
@@ -164,7 +165,7 @@ class WrittenBuffer:
       blocks: the rows of the parts.
 
     Attributes:
-      row_bytes: of a row of a lane.
+      row_bytes: of a row of one lane, on average.
     """
 
     def __init__(self, buffer: BatchBuffer, places: np.ndarray, nbytes: int, blocks: LaneBlocks) -> None:

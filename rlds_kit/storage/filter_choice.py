@@ -98,12 +98,16 @@ class FilterChoice:
     def known(self, key: ColumnKey, nbytes: int = SMALL_BLOCK_BYTES) -> Choice | None:
         """The choice for light rows that are not all equal; None if it needs a trial, or a look at them.
 
-        However many blocks they are in, they count as those that their bytes would fill.
+        Args:
+          key: of the column.
+          nbytes: of the rows, however many blocks they are in: until the next trial, they count as blocks of
+            `SMALL_BLOCK_BYTES`, rounded up.
         """
         chosen = self._chosen.get(key)
         if chosen is None or chosen.left == 0 or chosen.choice.filter not in _KNOWN:
             return None
-        chosen.left = max(0, chosen.left - -(-nbytes // SMALL_BLOCK_BYTES))
+        blocks = -(-nbytes // SMALL_BLOCK_BYTES)
+        chosen.left = max(0, chosen.left - blocks)
         return chosen.choice
 
     def _try(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:

@@ -73,12 +73,12 @@ def pack_pieces(
         relation = _NO_BYTES if choice is None or choice.level == NO_LEVEL else RELATION[choice.filter]
         return describe(data, spans, row_bytes, values.dtype.itemsize, relation, WORTHWHILE_BYTES, _MOST_BYTES)
 
-    choice = choose.known(key, values.nbytes)
+    choice = choose.known(key, values.nbytes)  # about: those of rows without a value too
     found = described(choice)
     if choice is None and key.kind != pb.TREE and (longest := _longest_that_differs(spans, found[0])) is not None:
         begin, end = longest
         choose(key, data[begin:end].reshape(-1, row_bytes), values.dtype, values.shape[2:])
-        choice = choose.known(key, 0)
+        choice = choose.known(key, 0)  # the trial has counted as a block
         found = described(choice)
     repeated, hashes, planes_at, planes = found
     frames, sizes = _compressed(planes, planes_at, 0 if choice is None else choice.level)

@@ -1,7 +1,6 @@
 """The open shards of one writer: assigns episodes to shards, and closes full shards."""
 
 import contextlib
-import itertools
 import operator
 import time
 import uuid
@@ -124,14 +123,14 @@ class ShardSet:
         can_encode = bool(forms) and self._shards[shard].needs_none(forms)
         if can_encode and not at and (blocks := self._all_together(shard, parts, room)):
             return blocks
-        each = zip(parts.numbers, parts.ids, parts.first_rows, parts.end_rows, parts.starts, parts.ends, strict=True)
-        for number, episode_id, first_row, end_row, start, end in itertools.islice(each, at, None):
-            if not (room.has_any(is_whole=parts.are_whole) if start else self.episodes[episode_id].shard is shard):
+        for one in range(at, len(parts.ids)):
+            start, end = parts.starts[one], parts.ends[one]
+            if not (room.has_any(is_whole=parts.are_whole) if start else self.episodes[parts.ids[one]].shard is shard):
                 break
-            count, encoded = end_row - first_row, None
+            count, encoded = parts.end_rows[one] - parts.first_rows[one], None
             if count:
                 if can_encode and parts.rows is not None and self._is_light(count):
-                    encoded = parts.rows.lanes(self._choose).take(number)
+                    encoded = parts.rows.lanes(self._choose).take(parts.numbers[one])
                 if encoded is None:
                     break
                 self._row_bytes = len(encoded.record) / count

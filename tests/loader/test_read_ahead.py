@@ -57,7 +57,7 @@ def test_a_batch_is_read_ahead_when_the_one_before_it_was_returned(monkeypatch: 
             taken.append(int(ahead.take()["item"][0]))
             clock.now += 1  # the caller uses the batch
     assert taken == begun == [0, 1, 2, 3]
-    assert waiting == [1, 2]  # the first two, for which the caller would wait, were read by its own thread
+    assert waiting == [1, 2]  # the others were read by the caller's thread, which would wait for them
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 2])

@@ -65,3 +65,4 @@ def test_ends_without_rows_are_written_together() -> None:
     for lane in range(1500):
         parts.add(lane, OpenEpisode(new_id(), None, 5, 0), 0, end)
     assert [len(each.ids) for each in parts.jobs(None)] == [1024, 476]
+    assert not [*EpisodeParts().jobs(None)]
