@@ -16,7 +16,7 @@ from rlds_kit.storage.plausible import ID_BYTES
 
 _MOST_PARTS: Final = 1 << 10
 """Most parts that are written together. For each group the writer thread takes the interpreter's lock several times,
-and each time costs the playing thread about 40 us on a virtual machine."""
+and each time the playing thread may have to wait for it, and to be woken."""
 _LEAST_PARTS: Final = 64
 """So many parts may always be written together, however heavy they are: fewer take longer."""
 _TOGETHER_BYTES: Final = 4 << 20
