@@ -29,6 +29,8 @@ from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.pool import WorkerPool
 
 CORRIDOR = "tests.trials.environments.odd_environments:rlds_kit_tests/Corridor-v0"
+LONG = "MountainCar-v0"
+"""A game with long episodes: on a clock, one is not over before a slow machine has sent a message."""
 PATIENCE = 60.0
 """Seconds until a test that waits for a message gives up."""
 

@@ -15,26 +15,26 @@ from websockets.exceptions import ConnectionClosed
 import rlds_kit
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.trials import Status
-from tests.studio.play.server import CORRIDOR, Clock, entered, playing, pressed, run, scene, serving
+from tests.studio.play.server import CORRIDOR, LONG, Clock, entered, playing, pressed, run, scene, serving
 from tests.studio.play.test_playing import end, walk
 from tests.studio.studio_process import lengths, wait_for
 
 
 def test_a_lost_person_comes_back_to_the_same_episode(tmp_path: Path) -> None:
     """It is paused meanwhile, and goes on when the person is ready."""
-    with serving({"s": scene(CORRIDOR, tmp_path, fps=60.0, kwargs={"trouble": ""})}) as served:
+    with serving({"s": scene(LONG, tmp_path, fps=20.0)}) as served:
 
         async def play() -> None:
             async with playing(served.url) as client, entered(served.url, "s:bob:look") as observer:
                 await client.send("keys", held={"ArrowRight": 1.0})
-                await client.frame_of(1)
+                await client.reached(1)
                 await client.send("pause")
                 await client.next_of("state", phase="paused")
                 await client.lose()
                 await observer.next_of("state", phase="paused")
                 async with entered(served.url) as back:
                     state = await back.next_of("state", phase="paused", episode=0)
-                    await back.frame_of(state["step"])
+                    await back.reached(state["step"])
                     await back.send("resume")
                     await back.next_of("state", phase="running")
                     saved = await end(back, save=True, completed=False)
@@ -259,14 +259,14 @@ def _wait_for_episodes(data: Path, count: int) -> None:
 def test_a_clock_that_jumps_does_no_harm(jump: int, tmp_path: Path) -> None:
     """Back or forward: the beat goes on, no steps are made up for in a burst, and the record says one was late."""
     clock = Clock()
-    scenes = {"s": scene("MountainCar-v0", tmp_path, fps=20.0, limits={"idle_seconds": None})}
+    scenes = {"s": scene(LONG, tmp_path, fps=20.0, limits={"idle_seconds": None})}
     with serving(scenes, clock=clock) as served:
 
         async def play() -> None:
             async with playing(served.url) as client:
-                await client.frame_of(2)
+                await client.reached(2)
                 clock.offset += jump
-                await client.frame_of(6)
+                await client.reached(6)
                 await client.send("pause")
                 await client.next_of("state", phase="paused")
 

@@ -8,7 +8,7 @@ import pytest
 import rlds_kit
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.trials import Status, Turn
-from tests.studio.play.server import CORRIDOR, Client, Clock, entered, playing, pressed, run, scene, serving
+from tests.studio.play.server import CORRIDOR, LONG, Client, Clock, entered, playing, pressed, run, scene, serving
 
 
 async def walk(client: Client, steps: int, since: int = 0) -> None:
@@ -110,7 +110,7 @@ def test_r9_a_clock_makes_steps_and_its_rate_is_recorded(tmp_path: Path) -> None
 def test_r10_an_idle_person_is_paused(tmp_path: Path) -> None:
     """After six seconds without a key."""
     clock = Clock()
-    with serving({"s": scene("CartPole-v1", tmp_path, fps=5.0)}, clock=clock) as served:
+    with serving({"s": scene(LONG, tmp_path, fps=5.0)}, clock=clock) as served:
 
         async def play() -> None:
             async with playing(served.url) as client:
@@ -124,11 +124,11 @@ def test_r10_an_idle_person_is_paused(tmp_path: Path) -> None:
 
 def test_r11_a_pause_adds_no_steps_and_expires(tmp_path: Path) -> None:
     """What was played until then is kept, as abandoned; the window is told and closed."""
-    with serving({"s": scene("CartPole-v1", tmp_path, fps=60.0, limits={"pause_seconds": 0.5})}) as served:
+    with serving({"s": scene(LONG, tmp_path, fps=20.0, limits={"pause_seconds": 0.5})}) as served:
 
         async def play() -> None:
             async with playing(served.url) as client:
-                await client.frame_of(2)
+                await client.reached(2)
                 await client.send("pause")
                 paused = await client.next_of("state", phase="paused")
                 saved = await client.next_of("saved", status="abandoned")
