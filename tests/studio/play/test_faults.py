@@ -164,7 +164,8 @@ def test_r26_a_session_whose_environment_fails_and_fails_is_over(tmp_path: Path)
                     await client.send("start")
                     await client.next_of("state", phase="running", episode=number)
                     await client.press("ArrowRight")
-                    await client.press("ArrowRight")
+                    with contextlib.suppress(ConnectionClosed):  # the third time perhaps, before the key is let go
+                        await client.press("ArrowRight")
                 assert (await client.is_closed())[0] == 4000
 
         run(play)

@@ -70,7 +70,7 @@ def test_a_window_that_comes_back_is_sent_the_episodes_that_are_over(tmp_path: P
                 assert client.said[0]["saved"] == []
                 await walk(client, 2)
                 first = await end(client, save=True, completed=False)
-                await client.next_of("state", episode=1)  # before, there is nothing to break off
+                await client.next_of("state", phase="waiting", episode=1)  # before, there is nothing to break off
                 second = await end(client, save=False, completed=False)
             async with entered(served.url) as again:
                 found = (await again.next_of("welcome"))["saved"]
