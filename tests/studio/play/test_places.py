@@ -36,7 +36,7 @@ async def is_refused(served: Served, person: str) -> None:
 
 def test_a_session_that_nobody_looks_at_gives_its_place_to_somebody_who_comes(tmp_path: Path) -> None:
     """Somebody looked on and left before anybody played: their session ends, and the next one begins."""
-    scenes = {name: pressed(CORRIDOR, tmp_path / name, limits=GRACE) for name in ("left", "new")}
+    scenes = {"left": pressed(CORRIDOR, tmp_path / "left", limits=GRACE), "new": pressed(CORRIDOR, tmp_path / "new")}
     with serving(scenes, environments_per_worker=1) as served:
 
         async def play() -> None:
