@@ -23,7 +23,7 @@ def encode(records: Sequence[bytes], codec: Codec, compress: Callable[[bytes], b
     >>> encode([b"abc", b"", b"hello"], Codec.NONE, bytes).hex()
     '000303000561626368656c6c6f'
     """
-    sizes = compress(b"".join(map(varint.encode, map(len, records))))
+    sizes = compress(varint.encode_all([*map(len, records)]))
     head = bytes((codec,)) + varint.encode(len(sizes)) + sizes
     if codec is Codec.NONE:
         return b"".join((head, *records))

@@ -54,7 +54,7 @@ def _header(*numbers: int, states: Sequence[tuple[int, int]], buffers: Sequence[
     targets = [target for _, target in states]
     first_state = 0
     fields = (*numbers, len(states), *tags, *targets, *buffers, first_state)
-    return b"".join(map(varint.encode, fields))
+    return varint.encode_all(fields)
 
 
 def _stay(hops: int) -> bytes:

@@ -6,6 +6,8 @@ https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rlds_kit.riegeli.buffer import Buffer
 from rlds_kit.riegeli.errors import DamagedError
 
@@ -36,6 +38,17 @@ def encode(value: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+def encode_all(values: Sequence[int]) -> bytes:
+    """Return the shortest varints of all `values`, one after the other.
+
+    >>> encode_all([3, 150, 0]).hex()
+    '03960100'
+    """
+    if min(values, default=0) >= 0 and max(values, default=0) < 128:
+        return bytes(values)  # one byte each: the sizes of an index with many small records
+    return b"".join(map(encode, values))
 
 
 def decode(data: bytes | memoryview, position: int, *, bits: int = 64) -> tuple[int, int]:

@@ -48,7 +48,7 @@ def before_rows(key: ColumnKey) -> bytes:
 @functools.lru_cache(maxsize=4096)
 def after_rows(key: ColumnKey, shape: tuple[int, ...] | None) -> bytes:
     """The fields between the rows and the filter of all columns with a key and a shape; None: shapes differ."""
-    shapes = b"".join(map(varint.encode, shape or ()))
+    shapes = varint.encode_all(shape or ())
     return b"".join((_field(7, key.rank), _field(8, int(shape is None)), _bytes(9, shapes)))
 
 
