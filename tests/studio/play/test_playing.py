@@ -114,7 +114,7 @@ def test_r10_an_idle_person_is_paused(tmp_path: Path) -> None:
 
         async def play() -> None:
             async with playing(served.url) as client:
-                await client.frame_of(1)
+                await client.reached(1)
                 clock.offset += 7_000_000_000
                 said = await client.next_of("state", phase="paused")
                 assert said["reason"] == "no key was pressed"
