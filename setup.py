@@ -26,6 +26,7 @@ ROOMS = (
 )
 CACHED = ("row_by_row", "runs", "shuffle", "sparse_xor", "past_cache", "new_memory", "xxh3")
 FILTERS = (*CACHED, "noise_split", "predict")
+ROWS = ("_rows", "bounds", "row_form", "row_log", "past_cache", "new_memory")
 BLOCKS = ("_blocks", "leaf_states", "pack", "pieces", "shuffle", "whole", "xxh3")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
@@ -62,7 +63,7 @@ native = [
     )
     for module, sources in (
         ("riegeli._native", ["rlds_kit/riegeli/_native.c"]),
-        ("storage._rows", [f"rlds_kit/storage/{name}.c" for name in ("_rows", "row_log", "past_cache", "new_memory")]),
+        ("storage._rows", [f"rlds_kit/storage/{name}.c" for name in ROWS]),
         ("storage._cached", [f"rlds_kit/storage/{name}.c" for name in ("_cached", *CACHED)]),
         ("storage._blocks", [f"rlds_kit/storage/{name}.c" for name in BLOCKS]),
         ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread

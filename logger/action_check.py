@@ -9,7 +9,8 @@ import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.spec.batches import stacked
-from rlds_kit.storage.array_form import example_of, is_alike, native
+from rlds_kit.storage.array_form import example_of
+from rlds_kit.storage.bounds import Bounds, copy_inside, copy_inside_in_python
 
 MEMORY: Final = 4096
 """Maximum number of valid values in the cache."""
@@ -37,6 +38,8 @@ class ActionCheck:
         """Whether no invalid action was found yet."""
         self.copy_of: Callable[[object], np.ndarray | None] = _none_of
         """A copy of the actions of a batch that is like earlier ones, if all match; else None."""
+        self.bounds: Bounds | None = None
+        """Of batches like earlier ones, in which nothing else must be checked; None: there were none."""
         self._fine: set[tuple[type, object]] = set()
         self._batch = stacked(spec)
 
@@ -50,13 +53,14 @@ class ActionCheck:
 
     def _learn(self, spec: specs.Array, actions: np.ndarray) -> None:
         """Notes that of batches like this one only the bounds must be checked."""
-        form = example_of(actions), spec.lowest, spec.highest
-        if spec.dtype.kind in _PLAIN_KINDS and copy_inside_in_python(*form, actions) is not None:
-            is_left = copy_inside(*form, actions) is None
-            self.copy_of = functools.partial(copy_inside_in_python if is_left else copy_inside, *form)
+        bounds = Bounds(example_of(actions), spec.lowest, spec.highest)
+        if spec.dtype.kind in _PLAIN_KINDS and copy_inside_in_python(bounds, actions) is not None:
+            is_left = copy_inside(bounds, actions) is None
+            self.bounds = bounds
+            self.copy_of = functools.partial(copy_inside_in_python if is_left else copy_inside, bounds)
 
-    def __call__(self, action: object) -> None:
-        """Warns about the first action that does not match."""
+    def __call__(self, action: object, *, stacklevel: int = 3) -> None:
+        """Warns about the first action that does not match; `stacklevel` as for `warnings.warn`."""
         if not self.is_due:
             return
         # Each of a few discrete actions is checked only once.
@@ -70,30 +74,11 @@ class ActionCheck:
             self.is_due = False
             described = "; ".join(map(str, found))
             warnings.warn(
-                f"{described}. Actions are recorded as they are. Reported only once.", UserWarning, stacklevel=3
+                f"{described}. Actions are recorded as they are. Reported only once.",
+                UserWarning,
+                stacklevel=stacklevel,
             )
 
 
 def _none_of(_actions: object) -> None:
     """In place of `ActionCheck.copy_of` before there were actions."""
-
-
-def copy_inside_in_python(
-    example: np.ndarray, low: np.ndarray | None, high: np.ndarray | None, values: object
-) -> np.ndarray | None:
-    """A copy of values that are an array like an example, and within the bounds, which a NaN never is; else None.
-
-    >>> copy_inside_in_python(np.array([0, 0]), np.array(0), np.array(2), np.array([0, 2]))
-    array([0, 2])
-    """
-    if type(values) is not np.ndarray or not is_alike(values, example):
-        return None
-    is_low = low is not None and np.count_nonzero(values >= low) < values.size
-    is_high = high is not None and np.count_nonzero(values <= high) < values.size
-    return None if is_low or is_high else values.copy()
-
-
-copy_inside: Final[Callable[[np.ndarray, np.ndarray | None, np.ndarray | None, object], np.ndarray | None]] = getattr(
-    native, "copy_inside", copy_inside_in_python
-)
-"""`copy_inside_in_python`, in C; None also for arrays that C leaves to NumPy."""

@@ -160,7 +160,7 @@ class BatchWriter(RecordingWriter):
           RecordingError: no episode has begun, or recording is not possible any more.
         """
         self._recording.check()
-        if final_observation is None and self._log.step_again(
+        if final_observation is None and self._log.put_again(
             action, (observation, reward, terminated, truncated, {} if info is None else info)
         ):
             return

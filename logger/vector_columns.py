@@ -26,9 +26,10 @@ from rlds_kit.logger.vector_result import Flags, VectorResult, start_provenance
 from rlds_kit.storage.array_columns import NotColumnsError
 from rlds_kit.storage.array_form import any_true, is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
+from rlds_kit.storage.bounds import Bounds
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
-from rlds_kit.storage.row_log import BEGIN, CLOSE, REFUSE, RowLog, StepForm
+from rlds_kit.storage.row_log import BEGIN, CLOSE, REFUSE, Record, RowLog, Step, StepForm
 
 Acted = tuple[Any, Any, np.ndarray, np.ndarray | None]
 """Actions, rewards, and `[environments]` bool: which episodes have terminated, and which were reset instead."""
@@ -41,8 +42,12 @@ _AFTER_END: Final = {AutoresetMode.NEXT_STEP: BEGIN, AutoresetMode.DISABLED: CLO
 
 
 def _is_new(_actions: object, _result: object) -> bool:
-    """In place of `VectorColumns.step_again`: records nothing."""
+    """In place of `VectorColumns.put_again`: records nothing."""
     return False
+
+
+def _make_no_step(_bounds: object, _step: object, _actions: object, _record: object) -> None:
+    """In place of `VectorColumns.step_again`: makes no step."""
 
 
 class VectorColumns:
@@ -58,9 +63,10 @@ class VectorColumns:
 
     Attributes:
       running: `[environments]` bool, which are within an episode; valid after `settle`. Replaced, never changed.
-      step_again: records the actions and results of a step that is like earlier ones, with its autoresets; returns
+      put_again: records the actions and results of a step that is like earlier ones, with its autoresets; returns
         whether it did. Most steps are such. If it did not, nothing has changed. If it did, the step is counted in
         `settle`.
+      step_again: makes such a step, and records it likewise; see `step_and_log_in_python`.
     """
 
     def __init__(
@@ -76,9 +82,10 @@ class VectorColumns:
         self.running = np.zeros(num_envs, np.bool_)
         self._broken_off = np.zeros(num_envs, np.bool_)  # whose last episode was broken off
         self._none = np.zeros(num_envs, np.bool_)
-        self._forms = dict[InfoColumns, RowKeys]()  # of rows that `step_again` adds, by those of their infos
+        self._forms = dict[InfoColumns, RowKeys]()  # of rows that `put_again` adds, by those of their infos
         self._log: RowLog | None = None  # of these rows
-        self.step_again: Callable[[Any, Any], bool] = _is_new
+        self.put_again: Callable[[Any, Any], bool] = _is_new
+        self.step_again: Callable[[Bounds | None, Step, Any, Record], Any] = _make_no_step
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs = declared, num_envs
         self._autoresets, self._mode, self._resets = autoresets, autoresets.mode, autoresets.counters
@@ -154,7 +161,7 @@ class VectorColumns:
         return errors
 
     def settle(self) -> None:
-        """Takes over what steps have changed that `step_again` recorded: resets, and who is within an episode."""
+        """Takes over what steps have changed that were recorded again: resets, and who is within an episode."""
         log, resets = self._log, self._autoresets
         if log is None:
             return
@@ -164,7 +171,7 @@ class VectorColumns:
         next_due = due if self._mode is AutoresetMode.NEXT_STEP and any_true(due) else None
         now = ~due
         if self._log is log:  # no call follows: a signal handler, which may raise or settle, comes before or after it
-            self._log, self.step_again, self.running = None, _is_new, now
+            self._log, self.put_again, self.step_again, self.running = None, _is_new, _make_no_step, now
             resets.due, counters.counts, counters.steps = next_due, counts, steps
 
     def running_now(self) -> np.ndarray:
@@ -173,13 +180,14 @@ class VectorColumns:
         return self.running.copy() if log is None else ~log.due
 
     def _open_log(self) -> None:
-        """Prepares `step_again`, if all environments are within an episode, or begin one with the next step."""
+        """Prepares to repeat steps, if all environments are within an episode, or begin one with the next step."""
         due = self._none if self._autoresets.due is None else self._autoresets.due
         if self._forms and not any_true(self._broken_off) and self._autoreset.are_ready():
             infos = [(None, _NO_INFOS.columns)] if self._infos is None else self._infos.forms
             forms = [StepForm(each, keys) for each, columns in infos if (keys := self._forms.get(columns)) is not None]
             log = self._rows.open_log(due, forms, _AFTER_END[self._mode], self._autoreset.of_log)
-            self._log, self.step_again = log, _is_new if log is None else log.put
+            if log is not None:
+                self._log, self.put_again, self.step_again = log, log.put, log.step
 
     def _step_and_begin(
         self,

@@ -172,6 +172,18 @@ class VectorLogger(Recorded, Closing, _Wrapper):
           TypeError: infos are no dict of batches, or a mask `_key` does not have a truth value for each.
           UnsupportedTypeError: a value cannot be recorded.
         """
+        if not self._is_expecting:
+            self._is_expecting = True
+            self._steps += 1
+            result = self._log.step_again(self._check_action.bounds, self.env.step, actions, self._record)
+            self._is_expecting = False
+            if result is not None:
+                return result
+            self._steps -= 1
+        return self._step(actions)
+
+    def _step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:  # as `step`
+        """Makes and records a step that may be unlike earlier ones."""
         self._recording.check()
         check = self._check_action
         taken = check.copy_of(actions)  # the environment may change them
@@ -179,13 +191,13 @@ class VectorLogger(Recorded, Closing, _Wrapper):
             taken = actions.copy() if type(actions) is np.ndarray else as_array(copy_value(actions))
             if check.is_due and not check.are_fine(taken):
                 for action in self._executed(taken):
-                    check(action)
+                    check(action, stacklevel=4)
         if self._is_expecting:
             self._break_off()
         self._is_expecting = True
         self._steps += 1
         result = self.env.step(actions)
-        if not self._log.step_again(taken, result):
+        if not self._log.put_again(taken, result):
             self._record(taken, result)
         self._is_expecting = False
         return result

@@ -82,9 +82,12 @@ class VectorRows:
                 self._start(index, observations, infos, seed=seeds[index], options=options)
         return errors
 
-    def step_again(self, _actions: Any, _result: Any) -> bool:  # of any type
+    def put_again(self, _actions: Any, _result: Any) -> bool:  # of any type
         """As in `VectorColumns`: nothing is recorded without callbacks."""
         return False
+
+    def step_again(self, _bounds: object, _step: object, _actions: Any, _record: object) -> None:  # likewise
+        """As in `VectorColumns`: no step is made."""
 
     def settle(self) -> None:
         """As in `VectorColumns`; does nothing."""

@@ -271,56 +271,6 @@ static PyObject *put_leaves(PyObject *self, PyObject *args) {
   return PyLong_FromSsize_t(all == always ? bytes : -1);
 }
 
-/* Whether each of `count` values is within the bounds, which a NaN never is. There are `period` bounds, one for each of so
- * many values that follow each other. */
-#define INSIDE(TYPE)                                                                                            \
-  {                                                                                                             \
-    const TYPE *all = values, *least = low, *most = high;                                                       \
-    int inside = 1;                                                                                             \
-    for (Py_ssize_t i = 0, at = 0; i < count; ++i, at = at + 1 == period ? 0 : at + 1)                          \
-      inside &= (!least || all[i] >= least[at]) & (!most || all[i] <= most[at]);                                \
-    return inside;                                                                                              \
-  }
-
-static int inside_of_type(int type, const void *values, Py_ssize_t count, const void *low, const void *high,
-                          Py_ssize_t period) {
-  switch (type) {
-    case NPY_INT64: INSIDE(npy_int64)
-    case NPY_FLOAT32: INSIDE(npy_float32)
-    default: INSIDE(npy_float64)
-  }
-}
-
-/* Whether an array is in one piece, and has values of this type as the processor has them. */
-static int is_plain(PyArrayObject *array, int type) {
-  return PyArray_TYPE(array) == type && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISNOTSWAPPED(array) && PyArray_ISALIGNED(array);
-}
-
-/* copy_inside(example, low, high, values): see action_check.copy_inside_in_python. None also where that must be used. */
-static PyObject *copy_inside(PyObject *self, PyObject *args) {
-  (void)self;
-  PyObject *example, *limits[2], *given;
-  if (!PyArg_UnpackTuple(args, "copy_inside", 4, 4, &example, &limits[0], &limits[1], &given) || !check_arrays(example, example)) return NULL;
-  if (!PyArray_CheckExact(given) || !has_form_of((PyArrayObject *)given, 0, (PyArrayObject *)example)) Py_RETURN_NONE;
-  PyArrayObject *values = (PyArrayObject *)given;
-  int type = PyArray_TYPE(values), rank = PyArray_NDIM(values);
-  if ((type != NPY_INT64 && type != NPY_FLOAT32 && type != NPY_FLOAT64) || !is_plain(values, type)) Py_RETURN_NONE;
-  const void *bounds[2] = {NULL, NULL};
-  Py_ssize_t period = 0;
-  for (int i = 0; i < 2; ++i) {
-    if (limits[i] == Py_None) continue;
-    if (!PyArray_Check(limits[i])) Py_RETURN_NONE;
-    PyArrayObject *bound = (PyArrayObject *)limits[i];
-    int first = rank - PyArray_NDIM(bound);
-    if (!is_plain(bound, type) || first < 0 || (period && period != PyArray_SIZE(bound))) Py_RETURN_NONE;
-    for (int j = 0; j < PyArray_NDIM(bound); ++j)
-      if (PyArray_DIM(bound, j) != PyArray_DIM(values, j + first)) Py_RETURN_NONE;
-    bounds[i] = PyArray_DATA(bound), period = PyArray_SIZE(bound);
-  }
-  if (!inside_of_type(type, PyArray_DATA(values), PyArray_SIZE(values), bounds[0], bounds[1], period)) Py_RETURN_NONE;
-  return PyArray_NewCopy(values, NPY_CORDER);
-}
-
 #define TILE_BYTES 4096 /* of a row, so that the lines and pages of all lanes of a tile stay in the caches */
 #define MOST_LANES 64   /* of a tile: as many places are written to in turn */
 
@@ -372,149 +322,6 @@ static PyObject *turn(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-static int is_same_name(PyObject *key, PyObject *name) {
-  return key == name || (PyUnicode_CheckExact(key) && PyUnicode_CheckExact(name) && PyUnicode_Compare(key, name) == 0);
-}
-
-static int fits_64_bits(PyObject *number) {
-  int overflow;
-  PyLong_AsLongLongAndOverflow(number, &overflow);
-  return !overflow;
-}
-
-/* Adds the values below `value` to `items`. Returns 1; 0 if `value` does not have the form `form`; -1 after an error.
- * No Python code runs meanwhile, so the containers cannot change and borrowed references stay valid: names are
- * compared only if they are exact str, and examples have no dtypes with names, whose comparison could run Python code. */
-static int take(PyObject *form, PyObject *value, PyObject *items) {
-  if (PyTuple_Check(form)) {
-    PyObject *key, *below;
-    Py_ssize_t place = 0, at = 0;
-    if (!PyDict_CheckExact(value) || 2 * PyDict_Size(value) != PyTuple_Size(form)) return 0;
-    while (PyDict_Next(value, &place, &key, &below)) {
-      PyObject *name = PyTuple_GetItem(form, at), *further = name ? PyTuple_GetItem(form, at + 1) : NULL;
-      if (!further) return -1;
-      if (!is_same_name(key, name)) return 0;
-      int taken = take(further, below, items);
-      if (taken != 1) return taken;
-      at += 2;
-    }
-    return 1;
-  }
-  if (PyBytes_Check(form)) { /* the value that is recorded for an empty dict */
-    if (!PyDict_CheckExact(value) || PyDict_Size(value)) return 0;
-    value = form;
-  } else if (PyType_Check(form)) {
-    if (Py_TYPE(value) != (PyTypeObject *)form) return 0;
-    if (PyLong_CheckExact(value) && !fits_64_bits(value)) return 0;
-  } else if (!PyArray_CheckExact(value) || !PyArray_Check(form) ||
-             !has_form_of((PyArrayObject *)value, 0, (PyArrayObject *)form)) {
-    return 0;
-  }
-  return PyList_Append(items, value) ? -1 : 1;
-}
-
-static PyObject *values(PyObject *self, PyObject *args) {
-  (void)self;
-  PyObject *form, *row;
-  if (!PyArg_UnpackTuple(args, "values", 2, 2, &form, &row)) return NULL;
-  PyObject *items = PyList_New(0);
-  if (!items) return NULL;
-  int taken = take(form, row, items);
-  if (taken == 1) return items;
-  Py_DECREF(items);
-  if (taken < 0) return NULL;
-  Py_RETURN_NONE;
-}
-
-enum { VALUE, ALL_TRUE, ALIKE }; /* what an array is: a value, or a mask that must be true everywhere, or like the others */
-enum { EVERY, SOME, OTHERS };    /* which lanes have a column: all, those with a true mask of these that are alike, or others */
-
-/* The mask that those which must be alike are, of the arrays of a row; NULL if there is none. Sets `is_right` if the masks
- * are as they must be: those that are alike are true for some lanes, but not for all. */
-static PyArrayObject *mask_of_some(PyObject *items, const char *kinds, int *is_right) {
-  PyArrayObject *first = NULL;
-  *is_right = 0;
-  for (Py_ssize_t i = 0; i < PyList_Size(items); ++i) {
-    if (kinds[i] == VALUE) continue;
-    PyObject *item = PyList_GetItem(items, i);
-    if (!is_of_lanes(item, NPY_BOOL, -1)) return NULL;
-    PyArrayObject *mask = (PyArrayObject *)item;
-    const char *flags = PyArray_BYTES(mask);
-    size_t lanes = (size_t)PyArray_DIM(mask, 0), same = 1;
-    while (same < lanes && !flags[same] == !flags[0]) ++same;
-    if (kinds[i] == ALL_TRUE ? lanes && (same < lanes || !flags[0]) : same >= lanes) return NULL;
-    if (kinds[i] == ALL_TRUE) continue;
-    if (first && (lanes != (size_t)PyArray_DIM(first, 0) || memcmp(flags, PyArray_BYTES(first), lanes))) return NULL;
-    first = first ? first : mask;
-  }
-  *is_right = 1;
-  return first;
-}
-
-static PyObject *inverted(PyArrayObject *mask) {
-  npy_intp lanes = PyArray_DIM(mask, 0);
-  PyObject *found = PyArray_SimpleNew(1, &lanes, NPY_BOOL);
-  if (!found) return NULL;
-  const npy_bool *from = PyArray_DATA(mask);
-  npy_bool *to = PyArray_DATA((PyArrayObject *)found);
-  for (npy_intp i = 0; i < lanes; ++i) to[i] = !from[i];
-  return found;
-}
-
-/* The values and the masks of columns; `of` are the two of each masks, for SOME and OTHERS. */
-static PyObject *columns_of(PyObject *items, const char *columns, Py_ssize_t count, PyObject *empty, PyObject **of) {
-  PyObject *values = PyTuple_New(count), *masks = PyTuple_New(of[0] ? count : 0);
-  for (Py_ssize_t i = 0; values && masks && i < count; ++i) {
-    Py_ssize_t at = (unsigned char)columns[2 * i];
-    int which = columns[2 * i + 1];
-    PyObject *value = at < PyList_Size(items) ? PyList_GetItem(items, at) : empty;
-    PyObject *mask = which == EVERY ? Py_None : of[which == OTHERS];
-    Py_INCREF(value);
-    PyTuple_SetItem(values, i, value);
-    if (!of[0]) continue;
-    Py_INCREF(mask);
-    PyTuple_SetItem(masks, i, mask);
-  }
-  PyObject *found = values && masks ? PyTuple_Pack(2, values, masks) : NULL;
-  Py_XDECREF(values);
-  Py_XDECREF(masks);
-  return found;
-}
-
-/* The values and the masks of the columns of infos; None if they do not have the form. */
-PyObject *columns_of_infos(PyObject *masked_form, PyObject *infos) {
-  PyObject *form, *empty, *found = NULL, *of[2] = {NULL, NULL};
-  const char *kinds, *columns;
-  Py_ssize_t arrays, count;
-  if (!PyTuple_Check(masked_form)) {
-    PyErr_SetString(PyExc_TypeError, "expected the form of infos");
-    return NULL;
-  }
-  if (!PyArg_ParseTuple(masked_form, "Oy#y#O", &form, &kinds, &arrays, &columns, &count, &empty)) return NULL;
-  PyObject *items = PyList_New(0);
-  if (!items) return NULL;
-  int taken = take(form, infos, items), is_right = 0;
-  if (taken == 1 && PyList_Size(items) != arrays) taken = 0;
-  PyArrayObject *some = taken == 1 ? mask_of_some(items, kinds, &is_right) : NULL;
-  for (Py_ssize_t i = 1; is_right && i < count; i += 2) is_right = columns[i] == EVERY || some;
-  if (some && is_right) {
-    of[0] = (PyObject *)some, of[1] = inverted(some);
-    taken = of[1] ? taken : -1;
-  }
-  if (taken == 1 && is_right) found = columns_of(items, columns, count / 2, empty, of);
-  else if (taken >= 0) found = Py_NewRef(Py_None);
-  Py_XDECREF(of[1]);
-  Py_DECREF(items);
-  return found;
-}
-
-/* masked(form, infos): see row_form.MaskedForm, which `form` is. */
-static PyObject *masked(PyObject *self, PyObject *args) {
-  (void)self;
-  PyObject *form, *infos;
-  return PyArg_UnpackTuple(args, "masked", 2, 2, &form, &infos) ? columns_of_infos(form, infos) : NULL;
-}
-
 static int prepare(PyObject *module) {
   (void)module;
   import_array1(-1);
@@ -530,6 +337,7 @@ static PyMethodDef methods[] = {
     {"log_row", log_row, METH_VARARGS, "Copy a row of all lanes and note it in a log; return its bytes, or -1."},
     {"log_step", log_step, METH_VARARGS, "Log the results of a step if they have one of its forms; return whether it did."},
     {"copy_inside", copy_inside, METH_VARARGS, "Return a copy of values that are within bounds; None if they are not, or are left to NumPy."},
+    {"step_and_log", step_and_log, METH_VARARGS, "Step environments and log the results; return these, or None if nothing was stepped."},
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"over", over, METH_VARARGS, "Return which episodes a step has ended; None if it has ended none."},
     {"native_log", native_log, METH_VARARGS, "Return what `log_step` needs to know of a log and of forms of steps."},

@@ -124,7 +124,7 @@ class BatchRecorder:
         after_end: int,
         make_starts: Callable[[RowLog], RowStarts] | None,
     ) -> RowLog | None:
-        """Prepares to add rows of all lanes by `RowLog.put`, until anything else is done.
+        """Prepares to add rows of all lanes by `RowLog.put` or `step`, until anything else is done.
 
         That makes one call: between two steps of a training, each costs as much as to copy a column.
 
@@ -149,7 +149,16 @@ class BatchRecorder:
             logged = [LogForm(infos, columns) for infos, columns in known if columns is not None]
             after = REFUSE if self._flush_ends else after_end
             room = min(buffer.capacity - state.most, max(_LOG_ROWS, _LOG_BYTES // self._lanes))
-            log = RowLog(state.places, due, room, logged, limit=limit, after_end=after, make_starts=make_starts)
+            log = RowLog(
+                state.places,
+                due,
+                room,
+                logged,
+                limit=limit,
+                after_end=after,
+                make_starts=make_starts,
+                stopped=self._intake.stopped,
+            )
             return log if logged and self._swap(state, state._replace(log=log)) else None
 
     def append_row(self, lane: int, observed: Leaves, acted: Leaves) -> None:

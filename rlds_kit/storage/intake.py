@@ -8,6 +8,8 @@ import weakref
 from collections.abc import Iterable
 from typing import Protocol
 
+import numpy as np
+
 from rlds_kit.base.errors import RecordingError
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.jobs import Job
@@ -65,7 +67,9 @@ class Intake:
         self.memory_limit = memory_limit
         self._bytes_since_sync = 0
         self._sync_bytes = 0 if policy.each_step else sys.maxsize if policy.each_bytes is None else policy.each_bytes
-        self._thread = WriterThread(self.monitor, shards, policy.interval, self._cut_waiting)
+        self.stopped = np.zeros(1, np.bool_)
+        """`[1]` bool, whether recording is not possible any more: for `RowLog`."""
+        self._thread = WriterThread(self.monitor, shards, policy.interval, self._cut_waiting, self._stop)
         _opened.add(self)
         self._shards = shards
 
@@ -157,6 +161,7 @@ class Intake:
             return
         with self.lock:
             self.closed = True
+            self._stop()
             for episode in list(self._open):
                 episode.interrupt()
         # If Ctrl-C interrupts the wait, `_finished` is still False, and the next call (at the latest the one at exit)
@@ -168,7 +173,11 @@ class Intake:
     def leave_to_parent(self) -> None:
         """Closes, in a forked child, its copies of the files, which would keep the parent's locks."""
         self._in_child = True
+        self._stop()
         self._shards.abandon()
+
+    def _stop(self) -> None:
+        self.stopped[0] = True
 
     def _flush(self) -> None:
         self._cut_waiting(0)

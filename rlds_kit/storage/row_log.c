@@ -1,5 +1,5 @@
 /* log_row: copies a row of all lanes, and notes which episodes begin and end with it. log_step: does that with the results of
- * a step. Between two steps of a training, calls take the time of cache misses. So all of it is one call, and what it needs
+ * a step. step_and_log: also makes the step. Between two steps of a training, calls take the time of cache misses. So all of it is one call, and what it needs
  * to know of the arrays is in one piece of memory. Nothing is changed unless all of the row can be recorded, so that no
  * signal handler sees a part of it. See row_log.py. */
 
@@ -7,14 +7,13 @@
 
 #include <stdlib.h>
 #include <time.h>
-#if defined(__linux__) && defined(__LP64__)
-#include <sys/syscall.h>
-#include <unistd.h>
+#ifdef __linux__
+#include <sys/time.h>
 #endif
 
 enum { ROWS, ROOM, BYTES, LIMIT, ENDS, AFTER_END, NUMBERS }; /* of a log */
 enum { REFUSE, CLOSE, BEGIN };                               /* after a row with ends */
-enum { ARRAYS = 5 };
+enum { ARRAYS = 6 };
 
 /* The rows of a column: all values of a row are in one piece. */
 typedef struct {
@@ -27,7 +26,8 @@ typedef struct {
 
 /* Columns of rows of one form. */
 typedef struct {
-  PyObject *infos; /* their form; None: they are not recorded */
+  int has_infos; /* whether they are recorded */
+  MaskedForm infos;
   Column *columns; /* those of values, and that of discounts */
   Py_ssize_t count; /* of values */
 } Form;
@@ -40,6 +40,7 @@ typedef struct {
   const npy_int64 *begin;
   const npy_uint8 *first; /* not 0 where an episode begins with the first row */
   npy_uint8 *ends;        /* of all rows */
+  const npy_bool *stopped; /* whether nothing can be recorded any more */
   Form *forms;
   Py_ssize_t count; /* of forms */
   PyObject *parts;
@@ -54,11 +55,11 @@ static int read_arrays(PyObject *given, Log *log) {
   for (int i = 0; is_right && i < ARRAYS; ++i) is_right = PyArray_Check(parts[i] = PyTuple_GetItem(given, i));
   const npy_intp lanes = is_right && is_of_lanes(parts[1], NPY_INT64, -1) ? PyArray_DIM((PyArrayObject *)parts[1], 0) : -1;
   if (lanes >= 0 && is_of_lanes(parts[0], NPY_INT64, NUMBERS) && is_of_lanes(parts[2], NPY_BOOL, lanes) &&
-      is_of_lanes(parts[4], NPY_INT64, -1)) {
+      is_of_lanes(parts[4], NPY_INT64, -1) && is_of_lanes(parts[5], NPY_BOOL, 1)) {
     PyArrayObject *ends = (PyArrayObject *)parts[3];
     log->numbers = PyArray_DATA((PyArrayObject *)parts[0]), log->times = PyArray_DATA((PyArrayObject *)parts[4]);
     log->begin = PyArray_DATA((PyArrayObject *)parts[1]), log->first = PyArray_DATA((PyArrayObject *)parts[2]);
-    log->ends = PyArray_DATA(ends), log->lanes = lanes;
+    log->ends = PyArray_DATA(ends), log->lanes = lanes, log->stopped = PyArray_DATA((PyArrayObject *)parts[5]);
     if (PyArray_NDIM(ends) == 2 && PyArray_TYPE(ends) == NPY_UINT8 && PyArray_IS_C_CONTIGUOUS(ends) && PyArray_DIM(ends, 1) == lanes) {
       const npy_intp times = PyArray_DIM((PyArrayObject *)parts[4], 0), rows = PyArray_DIM(ends, 0);
       log->capacity = times < rows ? times : rows, log->least = log->most = lanes ? log->begin[0] : 0;
@@ -133,7 +134,8 @@ static int read_forms(PyObject *given, Log *log) {
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
     Form *form = log->forms + log->count;
-    form->infos = PyTuple_GetItem(PyTuple_GetItem(given, i), 0);
+    PyObject *infos = PyTuple_GetItem(PyTuple_GetItem(given, i), 0);
+    if ((form->has_infos = infos != Py_None) && !read_masked_form(infos, &form->infos)) return 0;
     const int found = read_columns(PyTuple_GetItem(PyTuple_GetItem(given, i), 1), log->lanes, form);
     if (found < 0) return 0;
     log->count += found;
@@ -192,19 +194,15 @@ static int is_like(const Column *column, PyObject *values) {
          (PyArray_DESCR(array) == column->descr || PyArray_EquivTypes(PyArray_DESCR(array), column->descr));
 }
 
-static PyObject *mask_of(PyObject *masks, Py_ssize_t number) {
-  return masks == Py_None ? Py_None : PyTuple_GetItem(masks, number);
-}
-
 /* Bytes of a row, if it can be added; else -1. */
-static npy_int64 bytes_of(const Log *log, const Form *form, PyObject *given, PyObject *masks, PyObject **flags) {
+static npy_int64 bytes_of(const Log *log, const Form *form, PyObject **given, PyObject **masks, PyObject **flags) {
   const npy_int64 row = log->numbers[ROWS];
   npy_int64 bytes = 0;
   if (row >= log->numbers[ROOM] || log->least < 0 || !are_flags(log, flags)) return -1;
   for (Py_ssize_t i = 0; i <= form->count; ++i) {
     const Column *column = form->columns + i;
-    PyObject *mask = i < form->count ? mask_of(masks, i) : Py_None;
-    if (log->most + row >= column->capacity || (i < form->count && !is_like(column, PyTuple_GetItem(given, i)))) return -1;
+    PyObject *mask = i < form->count ? masks[i] : Py_None;
+    if (log->most + row >= column->capacity || (i < form->count && !is_like(column, given[i]))) return -1;
     if (mask != Py_None && (!column->present || !PyArray_CheckExact(mask) || !is_of_lanes(mask, NPY_BOOL, log->lanes))) return -1;
     bytes += column->row_bytes;
   }
@@ -256,23 +254,26 @@ static void put_present(const Log *log, const Column *column, PyObject *mask) {
   for (npy_intp i = 0; i < log->lanes; ++i) column->present[(log->begin[i] + log->numbers[ROWS]) * log->lanes + i] = 1;
 }
 
-static void put_values(const Log *log, const Form *form, PyObject *given, PyObject *masks) {
+static void put_values(const Log *log, const Form *form, PyObject **given, PyObject **masks) {
   for (Py_ssize_t i = 0; i < form->count; ++i) {
     const Column *column = form->columns + i;
-    copy(log, column->rows, PyArray_DATA((PyArrayObject *)PyTuple_GetItem(given, i)), (size_t)column->row_bytes);
-    put_present(log, column, mask_of(masks, i));
+    copy(log, column->rows, PyArray_DATA((PyArrayObject *)given[i]), (size_t)column->row_bytes);
+    put_present(log, column, masks[i]);
   }
 }
 
-/* Unix time in nanoseconds. On Linux by a system call: the functions of the C library for it are not in old versions. */
+/* Unix time in nanoseconds; on Linux in whole microseconds: old versions of the C library have no function for more that is
+ * no system call, which takes as long as all else of a row. */
 static npy_int64 unix_time(void) {
-  struct timespec now;
-#if defined(__linux__) && defined(__LP64__)
-  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+#ifdef __linux__
+  struct timeval now;
+  gettimeofday(&now, NULL);
+  return (npy_int64)now.tv_sec * 1000000000 + (npy_int64)now.tv_usec * 1000;
 #else
+  struct timespec now;
   timespec_get(&now, TIME_UTC);
-#endif
   return (npy_int64)now.tv_sec * 1000000000 + now.tv_nsec;
+#endif
 }
 
 /* Adds discounts, and notes what a row changes, whose values were copied. */
@@ -297,7 +298,7 @@ static void note(const Log *log, const Column *discounts, const npy_bool *termin
 }
 
 /* Adds a row; returns its bytes, or -1 if it is left to other calls. */
-static npy_int64 add_row(const Log *log, const Form *form, PyObject *given, PyObject *masks, PyObject **flags) {
+static npy_int64 add_row(const Log *log, const Form *form, PyObject **given, PyObject **masks, PyObject **flags) {
   npy_int64 bytes = bytes_of(log, form, given, masks, flags);
   if (bytes < 0) return -1;
   if (make_row(log, form) && (bytes = bytes_of(log, form, given, masks, flags)) < 0) return -1; /* closed meanwhile */
@@ -308,46 +309,64 @@ static npy_int64 add_row(const Log *log, const Form *form, PyObject *given, PyOb
   return bytes;
 }
 
+/* Adds the items of a tuple, or so many times None; 0 after an error. */
+static int add_items(Objects *objects, PyObject *given, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (!add_object(objects, given == Py_None ? Py_None : PyTuple_GetItem(given, i))) return 0;
+  return 1;
+}
+
 /* log_row(log, columns, values, masks, terminated, truncated): see row_log.log_row_in_python. */
 PyObject *log_row(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *arrays, *columns, *given, *masks, *flags[2];
   Log log = {0};
   Form form = {0};
+  Objects values = {0}, of_values = {0};
   if (!PyArg_UnpackTuple(args, "log_row", 6, 6, &arrays, &columns, &given, &masks, &flags[0], &flags[1])) return NULL;
   if (!PyTuple_Check(columns) || !PyTuple_Check(given) || PyTuple_Size(columns) != 2 * (PyTuple_Size(given) + 1) ||
       (masks != Py_None && (!PyTuple_Check(masks) || PyTuple_Size(masks) != PyTuple_Size(given)))) {
     PyErr_SetString(PyExc_TypeError, "expected two arrays for each value and for discounts, values, and masks of these");
     return NULL;
   }
-  const int found = read_arrays(arrays, &log) ? read_columns(columns, log.lanes, &form) : -1;
-  const npy_int64 bytes = found > 0 ? add_row(&log, &form, given, masks, flags) : -1;
+  int found = read_arrays(arrays, &log) ? read_columns(columns, log.lanes, &form) : -1;
+  npy_int64 bytes = -1;
+  if (found > 0 && !(add_items(&values, given, form.count) && add_items(&of_values, masks, form.count))) found = -1;
+  if (found > 0) bytes = add_row(&log, &form, values.all, of_values.all, flags);
+  release_objects(&values);
+  release_objects(&of_values);
   free(form.columns);
   return found < 0 ? NULL : PyLong_FromLongLong(bytes);
 }
 
 enum { OBSERVATIONS, REWARDS, TERMINATED, TRUNCATED, INFOS, RESULTS }; /* of a step */
 
-/* A new tuple of items between others; NULL after an error. */
-static PyObject *between(PyObject *first, PyObject *items, PyObject *second, PyObject *third) {
-  const Py_ssize_t count = items ? PyTuple_Size(items) : 0;
-  PyObject *all = PyTuple_New(count + 3);
-  for (Py_ssize_t i = 0; all && i < count + 3; ++i)
-    PyTuple_SetItem(all, i, Py_NewRef(!i ? first : i <= count ? PyTuple_GetItem(items, i - 1) : i == count + 1 ? second : third));
-  return all;
+/* Adds the values of a step, each with its mask. Returns 1; 0 if infos do not have the form; -1 after an error. */
+static int take_values(const Form *form, PyObject *actions, PyObject *result, Objects *values, Objects *masks) {
+  if (!add_object(values, PyTuple_GetItem(result, OBSERVATIONS)) || !add_object(masks, Py_None)) return -1;
+  const int taken = form->has_infos ? take_columns(&form->infos, PyTuple_GetItem(result, INFOS), values, masks) : 1;
+  if (taken != 1) return taken;
+  return add_object(values, actions) && add_object(values, PyTuple_GetItem(result, REWARDS)) && add_items(masks, Py_None, 2) ? 1 : -1;
 }
 
-/* Adds the results of a step whose infos have the columns `row`, from `columns_of_infos`, or NULL if infos are not recorded.
- * Returns 1; 0 if it is left to other calls; -1 after an error. */
-static int add_step(const Log *log, const Form *form, PyObject *row, PyObject *actions, PyObject *result) {
-  PyObject *values = row ? PyTuple_GetItem(row, 0) : NULL, *of_infos = row ? PyTuple_GetItem(row, 1) : NULL, *masks = Py_None;
+/* Adds the results of a step. Returns 1; 0 if it is left to other calls; -1 after an error. */
+static int add_step(const Log *log, const Form *form, PyObject *actions, PyObject *result) {
   PyObject *flags[2] = {PyTuple_GetItem(result, TERMINATED), PyTuple_GetItem(result, TRUNCATED)};
-  PyObject *given = between(PyTuple_GetItem(result, OBSERVATIONS), values, actions, PyTuple_GetItem(result, REWARDS));
-  if (of_infos && PyTuple_Size(of_infos)) masks = between(Py_None, of_infos, Py_None, Py_None);
-  int done = -1;
-  if (given && masks) done = PyTuple_Size(given) == form->count && add_row(log, form, given, masks, flags) >= 0;
-  Py_XDECREF(given);
-  if (masks != Py_None) Py_XDECREF(masks);
+  Objects values = {0}, masks = {0};
+  int done = take_values(form, actions, result, &values, &masks);
+  if (done > 0) done = values.count == form->count && add_row(log, form, values.all, masks.all, flags) >= 0;
+  release_objects(&values);
+  release_objects(&masks);
+  return done;
+}
+
+static int has_room(const Log *log) { return log->numbers[ROWS] < log->numbers[ROOM]; }
+
+/* As `add_step`, of any form. */
+static int add_result(const Log *log, PyObject *actions, PyObject *result) {
+  int done = 0;
+  if (!has_room(log) || !PyTuple_CheckExact(result) || PyTuple_Size(result) != RESULTS) return 0;
+  for (Py_ssize_t i = 0; !done && i < log->count; ++i) done = add_step(log, log->forms + i, actions, result);
   return done;
 }
 
@@ -357,15 +376,25 @@ PyObject *log_step(PyObject *self, PyObject *args) {
   PyObject *capsule, *actions, *result;
   if (!PyArg_UnpackTuple(args, "log_step", 3, 3, &capsule, &actions, &result)) return NULL;
   const Log *log = PyCapsule_GetPointer(capsule, LOG);
-  if (!log) return NULL;
-  if (log->numbers[ROWS] >= log->numbers[ROOM] || !PyTuple_CheckExact(result) || PyTuple_Size(result) != RESULTS) Py_RETURN_FALSE;
-  int done = 0;
-  for (Py_ssize_t i = 0; !done && i < log->count; ++i) {
-    const Form *form = log->forms + i;
-    PyObject *row = form->infos == Py_None ? NULL : columns_of_infos(form->infos, PyTuple_GetItem(result, INFOS));
-    if (form->infos != Py_None && !row) return NULL;
-    if (row != Py_None) done = add_step(log, form, row, actions, result);
-    Py_XDECREF(row);
-  }
+  const int done = log ? add_result(log, actions, result) : -1;
   return done < 0 ? NULL : PyBool_FromLong(done);
+}
+
+/* step_and_log(log, bounds, step, actions, record): see row_log.step_and_log_in_python; the log is from `native_log`. */
+PyObject *step_and_log(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *capsule, *bounds, *step, *actions, *record;
+  if (!PyArg_UnpackTuple(args, "step_and_log", 5, 5, &capsule, &bounds, &step, &actions, &record)) return NULL;
+  const Log *log = PyCapsule_GetPointer(capsule, LOG);
+  if (!log) return NULL;
+  if (bounds == Py_None || *log->stopped || !has_room(log)) Py_RETURN_NONE;
+  PyObject *taken = copy_of_inside(bounds, actions); /* the environments may change them */
+  if (!taken || taken == Py_None) return taken;
+  PyObject *result = PyObject_CallFunctionObjArgs(step, actions, NULL), *recorded = NULL;
+  const int done = result ? add_result(log, taken, result) : -1;
+  if (!done) recorded = PyObject_CallFunctionObjArgs(record, taken, result, NULL);
+  if (done < 0 || (!done && !recorded)) Py_CLEAR(result);
+  Py_XDECREF(recorded);
+  Py_DECREF(taken);
+  return result;
 }

@@ -12,6 +12,7 @@ from rlds_kit.storage.array_form import any_true, native, put_lanes
 from rlds_kit.storage.batch_columns import Masks
 from rlds_kit.storage.batch_jobs import Starts
 from rlds_kit.storage.batch_leaves import RowKeys
+from rlds_kit.storage.bounds import Bounds, copy_inside
 from rlds_kit.storage.mapped_memory import mapped_array
 from rlds_kit.storage.row_form import MaskedForm
 
@@ -22,8 +23,10 @@ _ROWS, _ROOM, _BYTES, _LIMIT, _ENDS, _AFTER_END = range(6)
 _TIME_BYTES: Final = 8
 _RESULTS: Final = 5
 """Observations, rewards, terminations, truncations and infos."""
-LogArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""Of a log: numbers, `begin`, `first`, `ends` and `times`."""
+LogArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Of a log: numbers, `begin`, `first`, `ends`, `times` and `stopped`."""
+Step: TypeAlias = Callable[[Any], Any]
+Record: TypeAlias = Callable[[Any, Any], object]
 LogColumns: TypeAlias = tuple[Any, ...]
 """Of each value, and of discounts, the array `[capacity, lanes, ...]`, and that of its flags of presence or None."""
 
@@ -72,6 +75,7 @@ class RowLog:
       limit: of bytes, which all rows must not reach; None: there is none.
       after_end: what to do about a row in which episodes end: REFUSE, CLOSE or BEGIN.
       make_starts: makes the starts of episodes that begin with the rows.
+      stopped: `[1]` bool, true from when nothing can be recorded any more; None: that never happens.
 
     Attributes:
       begin: `places` of the first row.
@@ -81,6 +85,7 @@ class RowLog:
         Those of rows that were not added are undefined.
       times: `[room]` int64, Unix time in nanoseconds of rows with which episodes begin; of others undefined.
       put: adds the results of a step; arguments and result as for `log_step_in_python`, without log and forms.
+      step: makes a step and adds its results; arguments and result as for `step_and_log_in_python`, likewise.
 
     >>> rows = [np.zeros((8, 2)) for _ in range(4)]
     >>> form = LogForm(None, tuple(part for each in rows for part in (each, None)))
@@ -102,6 +107,7 @@ class RowLog:
         limit: int | None = None,
         after_end: int,
         make_starts: Callable[["RowLog"], RowStarts] | None = None,
+        stopped: np.ndarray | None = None,
     ) -> None:
         lanes = len(places)
         self.begin, self.first = places, due
@@ -110,13 +116,18 @@ class RowLog:
         self.ends = memory[room * _TIME_BYTES :].reshape(room, lanes)
         self._starts = None if make_starts is None else make_starts(self)
         self._numbers = np.array([0, room, 0, sys.maxsize if limit is None else limit, 0, after_end], np.int64)
-        arrays: LogArrays = (self._numbers, self.begin, self.first, self.ends, self.times)
-        self._arrays, given = arrays, tuple(forms)
-        self.put: Callable[[Any, Any], bool] = (
-            functools.partial(log_step_in_python, arrays, given)
-            if native is None
-            else functools.partial(native.log_step, native.native_log(arrays, given))
-        )
+        stopped = np.zeros(1, np.bool_) if stopped is None else stopped
+        self._arrays: LogArrays = (self._numbers, self.begin, self.first, self.ends, self.times, stopped)
+        self.put: Callable[[Any, Any], bool]
+        self.step: Callable[[Bounds | None, Step, Any, Record], Any]
+        if native is None:
+            arrays, given = self._arrays, tuple(forms)
+            self.put = functools.partial(log_step_in_python, arrays, given)
+            self.step = functools.partial(step_and_log_in_python, arrays, given)
+        else:
+            log = native.native_log(self._arrays, tuple(forms))
+            self.put = functools.partial(native.log_step, log)
+            self.step = functools.partial(native.step_and_log, log)
 
     @property
     def rows(self) -> int:
@@ -183,7 +194,7 @@ def log_row_in_python(
       The bytes of the row. -1: it is not added, and nothing that counts has changed, because there is no room, the
       bytes reach the limit, a value or the flags have another form, or episodes end though the log refuses that.
     """
-    numbers, begin, first, ends, times = log
+    numbers, begin, first, ends, times, _ = log
     row, room, old_bytes, limit, ended, after_end = numbers.tolist()
     if row >= room or not (_are_flags(terminated, len(begin)) and _are_flags(truncated, len(begin))):
         return -1
@@ -252,6 +263,40 @@ def log_step_in_python(log: LogArrays, forms: tuple[LogForm, ...], actions: Any,
         if log_row(log, columns, values, masks, terminated, truncated) >= 0:
             return True
     return False
+
+
+def step_and_log_in_python(
+    log: LogArrays,
+    forms: tuple[LogForm, ...],
+    bounds: Bounds | None,
+    step: Step,
+    actions: Any,  # of any type, as what environments return
+    record: Record,
+) -> Any:
+    """Makes a step, and adds its results to a log: the reference for `step_and_log` in C, likewise.
+
+    Args:
+      log: its arrays.
+      forms: one of which the results may have.
+      bounds: of the actions; None: they are not known.
+      step: makes the step, given the actions.
+      actions: of all lanes.
+      record: is called with a copy of the actions, and the results, if these cannot be added to the log.
+
+    Returns:
+      The results. None: no step was made, because the log has no room or is stopped, or the actions are not known to be
+      within the bounds.
+    """
+    numbers, *_, stopped = log
+    if bounds is None or any_true(stopped) or numbers[_ROWS] >= numbers[_ROOM]:
+        return None
+    taken = copy_inside(bounds, actions)
+    if taken is None:
+        return None
+    result = step(actions)
+    if not log_step_in_python(log, forms, taken, result):
+        record(taken, result)
+    return result
 
 
 IS_ATOMIC: Final = hasattr(native, "log_row")

@@ -1,4 +1,4 @@
-/* What _rows.c and row_log.c share. */
+/* What _rows.c, bounds.c, row_form.c and row_log.c share. */
 
 #ifndef RLDS_KIT_STORAGE_ROWS_H
 #define RLDS_KIT_STORAGE_ROWS_H
@@ -31,12 +31,40 @@ static inline int is_of_lanes(PyObject *object, int type, npy_intp lanes) {
          PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISNOTSWAPPED(array) && PyArray_ISALIGNED(array);
 }
 
-/* The values and the masks of the columns of infos, a new tuple of two tuples, the second one empty if there are no masks; or
- * None if they do not have the form. */
-PyObject *columns_of_infos(PyObject *masked_form, PyObject *infos);
+/* Objects with references to them; all zeros: none. It must not be moved. */
+enum { FEW = 24 };
+typedef struct {
+  PyObject **all, *few[FEW];
+  Py_ssize_t count, room;
+} Objects;
 
+/* Adds an object; 0 after an error. */
+int add_object(Objects *objects, PyObject *object);
+void release_objects(Objects *objects);
+
+/* The form of infos: see row_form.MaskedForm. What it has is borrowed. */
+typedef struct {
+  PyObject *form, *empty;
+  const char *kinds, *columns;
+  Py_ssize_t arrays, count; /* of `kinds` and `columns` */
+} MaskedForm;
+
+/* Reads a form; 0 after an error. */
+int read_masked_form(PyObject *given, MaskedForm *form);
+
+/* Adds the values and the masks, None for all lanes, of the columns of infos. Returns 1; 0 if they do not have the form; -1
+ * after an error. */
+int take_columns(const MaskedForm *form, PyObject *infos, Objects *values, Objects *masks);
+
+/* A copy of values that are within bounds; None if they are not, or are left to NumPy; NULL after an error. See bounds.py. */
+PyObject *copy_of_inside(PyObject *bounds, PyObject *values);
+
+PyObject *copy_inside(PyObject *self, PyObject *args);
 PyObject *log_row(PyObject *self, PyObject *args);
 PyObject *log_step(PyObject *self, PyObject *args);
+PyObject *masked(PyObject *self, PyObject *args);
 PyObject *native_log(PyObject *self, PyObject *args);
+PyObject *step_and_log(PyObject *self, PyObject *args);
+PyObject *values(PyObject *self, PyObject *args);
 
 #endif

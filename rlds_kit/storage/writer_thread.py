@@ -24,6 +24,7 @@ class WriterThread:
       interval: seconds after which buffered rows are written and synced; None: never.
       cut_waiting: a callback that makes jobs of rows that are at least this many seconds old; the caller holds the
         monitor.
+      stop: a callback for when writing fails; this thread holds the monitor.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class WriterThread:
         shards: ShardSet,
         interval: float | None,
         cut_waiting: Callable[[float], None],
+        stop: Callable[[], None],
     ) -> None:
         self.buffered_bytes = 0
         """Bytes of rows that are not written yet, in open blocks and in jobs, and JOB_BYTES for each job. Protected by
@@ -40,7 +42,8 @@ class WriterThread:
         self.rows_written = 0
         self.written: dict[bytes, int] = {}
         self.durable: dict[bytes, int] = {}
-        self._monitor, self._shards, self._interval, self._cut_waiting = monitor, shards, interval, cut_waiting
+        self._monitor, self._shards, self._interval = monitor, shards, interval
+        self._cut_waiting, self._stop = cut_waiting, stop
         self._jobs: deque[Job] = deque()
         self.error: BaseException | None = None
         """The error that stopped this thread; nothing more is written then."""
@@ -211,6 +214,7 @@ class WriterThread:
     def _fail(self, error: BaseException) -> None:
         with self._monitor:
             self.error = error
+            self._stop()
             self.rows_written -= self._shards.rows_gone()
             self._jobs.clear()
             self._monitor.notify_all()

@@ -1,6 +1,8 @@
 """`VectorLogger` records what separate environments, given the same seeds and actions, would have given."""
 
+import os
 import time
+import warnings
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +16,7 @@ from gymnasium import spaces
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 import rlds_kit
-from rlds_kit import EpisodeEnd, SpecError, UnsupportedTypeError, logger
+from rlds_kit import EpisodeEnd, RecordingError, SpecError, UnsupportedTypeError, logger
 from rlds_kit.storage.batch_recorder import BatchRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.row_log import IS_ATOMIC, RowLog
@@ -239,17 +241,23 @@ def _count_logged(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     def counted(self: BatchRecorder, *given: Any) -> RowLog | None:
         log = open_log(self, *given)
         if log is not None:
-            put = log.put
-
-            def put_and_count(actions: Any, result: Any) -> bool:
-                added.append(put(actions, result))
-                return added[-1]
-
-            log.put = put_and_count
+            log.put, log.step = (_counting(log, each, added) for each in (log.put, log.step))
         return log
 
     monkeypatch.setattr(BatchRecorder, "open_log", counted)
     return added
+
+
+def _counting(log: RowLog, add: Callable[..., Any], added: list[bool]) -> Callable[..., Any]:
+    """As `add`, and notes whether the log has a row more afterwards."""
+
+    def counted(*given: Any) -> Any:
+        before = log.rows
+        found = add(*given)
+        added.append(log.rows > before)
+        return found
+
+    return counted
 
 
 class Counting(gymnasium.Env[Any, Any]):
@@ -782,3 +790,47 @@ def test_observation_that_does_not_fit_names_its_place(tmp_path: Path) -> None:
         envs.reset()
         with pytest.raises(SpecError, match=r"observation/place: expected float32 \(2,\), got float64 \(2,\)"):
             envs.step(np.ones((1, 2), np.int64))
+
+
+@pytest.mark.parametrize("steps", [0, 20])
+def test_nothing_is_stepped_when_recording_stopped(tmp_path: Path, steps: int) -> None:
+    """Whether the steps before were like each other, or there were none: the disk is full, or the recorder closed."""
+    with pytest.raises(RecordingError, match="no space"), _counting_logger(tmp_path / "full", steps) as envs:
+        envs.recorder._intake._thread._fail(OSError("no space"))
+        _step_in_vain(envs)
+    envs = _counting_logger(tmp_path / "closed", steps)
+    envs.close()
+    _step_in_vain(envs)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_nothing_is_stepped_in_a_forked_child(tmp_path: Path) -> None:
+    """Its parent has the recorder."""
+    with _counting_logger(tmp_path, 20) as envs:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads: that is what is tested
+            child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                _step_in_vain(envs)
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def _counting_logger(directory: Path, steps: int) -> logger.VectorLogger:
+    """One that has made so many steps."""
+    envs = logger.VectorLogger(SyncVectorEnv([Counting] * ENVS), directory)
+    envs.reset(seed=1)
+    for _ in range(steps):
+        envs.step(np.zeros(ENVS, np.int64))
+    return envs
+
+
+def _step_in_vain(envs: logger.VectorLogger) -> None:
+    before = [env.steps for env in envs.unwrapped.envs]
+    with pytest.raises(RecordingError):
+        envs.step(np.zeros(ENVS, np.int64))
+    assert [env.steps for env in envs.unwrapped.envs] == before

@@ -1,6 +1,7 @@
 """Rows of a log are the same with the C extension and without it, and are there as a whole or not at all."""
 
 import doctest
+import functools
 from typing import Any, Final
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from rlds_kit.storage import row_form, row_log
 from rlds_kit.storage.array_form import native, put_lanes_in_python
+from rlds_kit.storage.bounds import Bounds
 from rlds_kit.storage.leaf import ColumnKey, Leaves
 from rlds_kit.storage.row_form import MaskedForm
 from rlds_kit.storage.row_log import (
@@ -22,6 +24,7 @@ from rlds_kit.storage.row_log import (
     log_row,
     log_row_in_python,
     log_step_in_python,
+    step_and_log_in_python,
 )
 from tests.storage.batch_rows import BOOLS, CAPACITY, KEYS, LANES, SHAPES, masks_of, values_of
 
@@ -43,7 +46,7 @@ def _columns(keys: list[ColumnKey], presents: list[bool]) -> LogColumns:
 
 def _state(log: RowLog, columns: LogColumns) -> list[Any]:
     """All that counts, byte for byte, but for the times, which are those of different clocks."""
-    numbers, begin, first, ends, times = log._arrays
+    numbers, begin, first, ends, times, _ = log._arrays
     arrays = [numbers, begin, first, ends[: log.rows], times != 0, *columns]
     return [None if each is None else each.tobytes() for each in arrays]
 
@@ -234,6 +237,87 @@ def test_both_log_the_same_steps(data: st.DataObject) -> None:
             assert _state(one, mine.columns) == _state(other, others.columns)
 
 
+class _Steps:
+    """Makes steps of a log, and notes what environments and a recorder get."""
+
+    def __init__(self, log: RowLog, make: Any) -> None:
+        self.log, self._make, self.seen = log, make, list[Any]()
+
+    def make(self, bounds: Bounds | None, actions: np.ndarray | None, result: Any, *, closes: bool) -> bool:
+        """Whether a step was made."""
+        mine, count = None if actions is None else actions.copy(), len(self.seen)
+
+        def step(given: Any) -> Any:
+            assert given is mine
+            self.seen.append(given.tolist())
+            given += 1  # as environments may do
+            if closes:
+                self.log.close()
+            return result
+
+        found = self._make(bounds, step, mine, lambda *given: self.seen.append(given))
+        is_made = len(self.seen) > count
+        assert found is (result if is_made else None)
+        return is_made
+
+
+@given(st.data())
+def test_both_make_the_same_steps(data: st.DataObject) -> None:
+    """Those that are made are logged, or passed on with a copy of the actions; others leave all to their caller."""
+    if native is None:
+        pytest.skip("without the C extension, no form is known")
+    infos, no = _INFOS[data.draw(st.integers(0, 3))], np.zeros(LANES, np.bool_)
+    here, there = _step_form(infos, 8), _step_form(infos, 8)
+    stopped, room = np.zeros(1, np.bool_), data.draw(st.integers(0, 3))
+    logs = [
+        RowLog(np.zeros(LANES, np.int64), no, room, [form], after_end=BEGIN, stopped=stopped) for form in (here, there)
+    ]
+    in_python = functools.partial(step_and_log_in_python, logs[1]._arrays, (there,))
+    one, other = _Steps(logs[0], logs[0].step), _Steps(logs[1], in_python)
+    fine = np.arange(LANES, dtype=np.float64)
+    bounds = data.draw(st.sampled_from([None, Bounds(fine, None, np.array(2.0)), Bounds(fine, np.array(1.0), None)]))
+    for _ in range(data.draw(st.integers(0, 6))):
+        stopped[0] |= data.draw(st.integers(0, 9)) == 0
+        actions, result = data.draw(st.sampled_from([fine, fine + 9, fine[:2], None])), data.draw(_results(infos))
+        closes = data.draw(st.integers(0, 9)) == 0
+        made = [each.make(bounds, actions, result, closes=closes) for each in (one, other)]
+        if one.log.rows != other.log.rows:  # C leaves to other calls what is not in one piece
+            assert not all(each.flags.c_contiguous for each in result if type(each) is np.ndarray)
+            return
+        assert made[0] == made[1]
+        assert not (made[0] and (bounds is None or stopped[0]))
+        assert str(one.seen) == str(other.seen)
+        assert _state(one.log, here.columns) == _state(other.log, there.columns)
+
+
+@pytest.mark.parametrize("step", ["C", "Python"])
+def test_a_step_has_actions_as_they_were(step: str) -> None:
+    """Whatever the environments do with them; and errors of these are raised."""
+    columns, no = _columns([_OBSERVED, *_ACTED], [False] * 4), np.zeros(LANES, np.bool_)
+    log = RowLog(np.zeros(LANES, np.int64), no, 3, [LogForm(None, columns)], after_end=BEGIN)
+    make = (
+        log.step if step == "C" else functools.partial(step_and_log_in_python, log._arrays, (LogForm(None, columns),))
+    )
+    actions, recorded = np.ones(LANES), list[Any]()
+    bounds = Bounds(actions, None, None)
+
+    def change(given: Any) -> Any:
+        given[:] = 7
+        return np.zeros((LANES, 2), np.float32), np.zeros(LANES), no, no, {}
+
+    assert make(bounds, change, actions, recorded.append) is not None
+    assert (columns[2][0].tolist(), actions.tolist(), recorded) == ([1] * LANES, [7] * LANES, [])
+
+    def fail(_: Any) -> Any:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        make(bounds, fail, actions, recorded.append)
+    with pytest.raises(ZeroDivisionError):
+        make(bounds, lambda _: None, actions, lambda *_: fail(0))
+    assert log.rows == 1
+
+
 def test_steps_are_logged_while_bytes_are_left() -> None:
     """The limit is not reached: the row that would is left to a call that frees memory, or flushes."""
     columns, no = _columns([_OBSERVED, *_ACTED], [False] * 4), np.zeros(LANES, np.bool_)
@@ -295,7 +379,7 @@ def test_what_is_no_log_is_refused() -> None:
             array.astype(np.float64),
             array[np.newaxis],
             array[:-1],
-            _apart(array),
+            *([_apart(array)] if array.size > 1 else []),
         ]
         if array.itemsize > 1:
             others.append(array.astype(array.dtype.newbyteorder()))
