@@ -31,6 +31,8 @@ from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.row_log import BEGIN, CLOSE, REFUSE, Record, RowLog, Step, StepForm
 
+Result = tuple[Any, Any, Any, Any, dict[str, Any]]
+"""What a step of the environments returns."""
 Acted = tuple[Any, Any, np.ndarray, np.ndarray | None]
 """Actions, rewards, and `[environments]` bool: which episodes have terminated, and which were reset instead."""
 
@@ -85,7 +87,7 @@ class VectorColumns:
         self._forms = dict[InfoColumns, RowKeys]()  # of rows that `put_again` adds, by those of their infos
         self._log: RowLog | None = None  # of these rows
         self.put_again: Callable[[Any, Any], bool] = _is_new
-        self.step_again: Callable[[Bounds | None, Step, Any, Record], Any] = _make_no_step
+        self.step_again: Callable[[Bounds | None, Step, Any, Record], Result | None] = _make_no_step
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs = declared, num_envs
         self._autoresets, self._mode, self._resets = autoresets, autoresets.mode, autoresets.counters

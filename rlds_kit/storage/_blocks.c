@@ -339,7 +339,7 @@ static PyMethodDef methods[] = {
     {"add_values", add_values, METH_VARARGS, "Add the values of blocks to the hashes of the leaves of their episodes."},
     {"leaves_of", leaves_of, METH_O, "Return rows and hash of each leaf of an episode."},
     {"hashes_of_states", hashes_of_states, METH_VARARGS, "Return what the digest of an episode is made of, beside its messages."},
-    {"describe", describe, METH_VARARGS, "Return what there is to know of pieces of a column before they are written."},
+    {"describe", describe, METH_O, "Return what there is to know of pieces of columns before they are written."},
     {"join_lanes", join_lanes, METH_VARARGS, "Return the records of blocks whose columns were encoded together."},
     {"join", join, METH_VARARGS, "Return the record of a block from its id, its rows and its encoded columns."},
     {NULL, NULL, 0, NULL},

@@ -299,26 +299,42 @@ static int is_turned(PyArrayObject *rows, PyArrayObject *lanes) {
          !PyDataType_REFCHK(PyArray_DESCR(rows));
 }
 
-/* Copies the first rows of all lanes so that those of each lane are in one piece. Releases the GIL. */
-static PyObject *turn(PyObject *self, PyObject *args) {
-  (void)self;
-  PyObject *of, *into;
-  if (!PyArg_UnpackTuple(args, "turn", 2, 2, &of, &into) || !check_arrays(of, into)) return NULL;
-  if (!is_turned((PyArrayObject *)of, (PyArrayObject *)into)) {
-    PyErr_SetString(PyExc_ValueError, "expected [rows, lanes, ...] and [lanes, rows or fewer, ...] of one dtype, in one piece");
-    return NULL;
-  }
-  size_t lanes = (size_t)PyArray_DIM((PyArrayObject *)into, 0), rows = (size_t)PyArray_DIM((PyArrayObject *)into, 1);
-  size_t all = (size_t)PyArray_NBYTES((PyArrayObject *)into);
-  if (!all) Py_RETURN_NONE;
-  size_t size = all / lanes / rows, most = TILE_BYTES / size;
+/* Copies the first rows of all lanes so that those of each lane are in one piece. */
+static void turn_array(const char *from, char *to, size_t rows, size_t lanes, size_t size) {
+  size_t most = TILE_BYTES / size;
   most = most < 1 ? 1 : most > MOST_LANES ? MOST_LANES : most;
-  const char *from = PyArray_BYTES((PyArrayObject *)of);
-  char *to = PyArray_BYTES((PyArrayObject *)into);
-  Py_BEGIN_ALLOW_THREADS
   for (size_t lane = 0; lane < lanes; lane += most)
     turn_tile(from + lane * size, to + lane * rows * size, rows, lanes, size, lanes - lane < most ? lanes - lane : most);
-  Py_END_ALLOW_THREADS
+}
+
+/* turn(pairs): see array_form.turn_in_python. Releases the GIL, once for all: each time, this thread may have to wait for it,
+ * and another one for this thread. */
+static PyObject *turn(PyObject *self, PyObject *pairs) {
+  (void)self;
+  const Py_ssize_t count = PyTuple_Check(pairs) ? PyTuple_Size(pairs) : -1;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject *pair = PyTuple_GetItem(pairs, i), *of, *into;
+    if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "OO", &of, &into) || !check_arrays(of, into)) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected pairs of arrays");
+      return NULL;
+    }
+    if (!is_turned((PyArrayObject *)of, (PyArrayObject *)into)) {
+      PyErr_SetString(PyExc_ValueError, "expected [rows, lanes, ...] and [lanes, rows or fewer, ...] of one dtype, in one piece");
+      return NULL;
+    }
+  }
+  if (count < 0) {
+    PyErr_SetString(PyExc_TypeError, "expected a tuple of pairs of arrays");
+    return NULL;
+  }
+  PyThreadState *state = PyEval_SaveThread();
+  for (Py_ssize_t i = 0; i < count; ++i) { /* tuples do not change */
+    PyObject *pair = PyTuple_GetItem(pairs, i);
+    PyArrayObject *of = (PyArrayObject *)PyTuple_GetItem(pair, 0), *into = (PyArrayObject *)PyTuple_GetItem(pair, 1);
+    const size_t lanes = (size_t)PyArray_DIM(into, 0), rows = (size_t)PyArray_DIM(into, 1), all = (size_t)PyArray_NBYTES(into);
+    if (all) turn_array(PyArray_BYTES(of), PyArray_BYTES(into), rows, lanes, all / lanes / rows);
+  }
+  PyEval_RestoreThread(state);
   Py_RETURN_NONE;
 }
 
@@ -345,7 +361,7 @@ static PyMethodDef methods[] = {
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},
     {"put_lanes", put_lanes, METH_VARARGS, "Copy values of lanes into rows; return False if they are not made like these."},
     {"put_leaves", put_leaves, METH_VARARGS, "Copy a row; return its bytes of a lane, or -1 if NumPy must copy it."},
-    {"turn", turn, METH_VARARGS, "Copy rows of lanes so that those of each lane are in one piece."},
+    {"turn", turn, METH_O, "Copy rows of lanes so that those of each lane are in one piece, in several arrays."},
     {"values", values, METH_VARARGS, "Return all values of a row, given its form; None if it is made otherwise."},
     {NULL, NULL, 0, NULL},
 };

@@ -101,21 +101,23 @@ def put_lanes_in_python(rows: np.ndarray, places: np.ndarray, lanes: np.ndarray 
     return True
 
 
-def turn_in_python(rows: np.ndarray, lanes: np.ndarray) -> None:
-    """Copies the first rows of `[rows, lanes, ...]` into `[lanes, rows, ...]`: those of a lane follow each other.
+def turn_in_python(pairs: tuple[tuple[np.ndarray, np.ndarray], ...]) -> None:
+    """Copies the first rows of each `[rows, lanes, ...]` into `[lanes, rows, ...]`: those of a lane follow each other.
 
     Raises:
       ValueError: dtypes or shapes do not match, or the arrays are not in one piece.
 
     >>> turned = np.empty((3, 1), np.int64)
-    >>> turn_in_python(np.arange(6).reshape(2, 3), turned), turned.tolist()
+    >>> turn_in_python(((np.arange(6).reshape(2, 3), turned),)), turned.tolist()
     (None, [[0], [1], [2]])
     """
-    fits = lanes.ndim == rows.ndim >= 2 and lanes.shape[0] == rows.shape[1] and lanes.shape[1] <= rows.shape[0]
-    in_one_piece = rows.flags.c_contiguous and lanes.flags.c_contiguous
-    if not (fits and in_one_piece and lanes.shape[2:] == rows.shape[2:] and lanes.dtype == rows.dtype):
-        raise ValueError("expected [rows, lanes, ...] and [lanes, rows or fewer, ...] of one dtype, in one piece")
-    lanes[...] = rows[: lanes.shape[1]].swapaxes(0, 1)
+    for rows, lanes in pairs:
+        fits = lanes.ndim == rows.ndim >= 2 and lanes.shape[0] == rows.shape[1] and lanes.shape[1] <= rows.shape[0]
+        in_one_piece = rows.flags.c_contiguous and lanes.flags.c_contiguous
+        if not (fits and in_one_piece and lanes.shape[2:] == rows.shape[2:] and lanes.dtype == rows.dtype):
+            raise ValueError("expected [rows, lanes, ...] and [lanes, rows or fewer, ...] of one dtype, in one piece")
+    for rows, lanes in pairs:
+        lanes[...] = rows[: lanes.shape[1]].swapaxes(0, 1)
 
 
 add_flags: Final[Callable[[np.ndarray, np.ndarray], np.ndarray]] = getattr(native, "add_flags", add_flags_in_python)
@@ -126,4 +128,4 @@ put_row: Final[Callable[[np.ndarray, int, np.ndarray], bool]] = put_row_in_pytho
 put_lanes: Final[Callable[[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray], bool]] = (
     put_lanes_in_python if native is None else native.put_lanes
 )
-turn: Final[Callable[[np.ndarray, np.ndarray], None]] = getattr(native, "turn", turn_in_python)
+turn: Final[Callable[[tuple[tuple[np.ndarray, np.ndarray], ...]], None]] = getattr(native, "turn", turn_in_python)

@@ -10,11 +10,12 @@ import numpy as np
 
 from rlds_kit.storage.array_form import put_lanes
 from rlds_kit.storage.array_pool import ArrayPool
-from rlds_kit.storage.batch_columns import BatchColumn, Places, put_leaves
+from rlds_kit.storage.batch_columns import BatchColumn, Places, put_leaves, turn_columns
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys, row_bytes
 from rlds_kit.storage.buffer import stored
 from rlds_kit.storage.column import Column
-from rlds_kit.storage.lane_blocks import LaneColumn, is_light
+from rlds_kit.storage.lane_blocks import is_light
+from rlds_kit.storage.lane_pieces import LaneColumn
 from rlds_kit.storage.leaf import ColumnKey, Leaves
 
 
@@ -79,7 +80,8 @@ class BatchBuffer:
         Returns:
           The columns, if all are light and have one shape; else none.
         """
-        found = [*self._observed.turned(rows, self._turned), *self._acted.turned(rows, self._turned, is_acted=True)]
+        turn_columns([*self._observed.values.values(), *self._acted.values.values()], rows, self._turned)
+        found = [*self._observed.turned(rows), *self._acted.turned(rows, is_acted=True)]
         light = [column for column in found if column is not None]
         return light if len(light) == len(found) else []
 
@@ -186,10 +188,9 @@ class _Side:
             elif len(rows):
                 into.append(Column(key, rows, found))
 
-    def turned(self, rows: int, pool: ArrayPool, *, is_acted: bool = False) -> Iterator[LaneColumn | None]:
-        """Puts the rows of each lane in one piece. Yields each column; None if it is heavy, or has many shapes."""
+    def turned(self, rows: int, *, is_acted: bool = False) -> Iterator[LaneColumn | None]:
+        """Yields each column, which was turned; None if it is heavy, or has many shapes."""
         for key, values in self.values.items():
-            values.turn(rows, pool)
             by_lane = values.by_lane
             if by_lane is None or self._others or not is_light(key, by_lane):
                 yield None

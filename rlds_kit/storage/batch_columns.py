@@ -34,19 +34,20 @@ class BatchColumn:
         self.array, self.present = array, present
         self.by_lane: np.ndarray | None = None
 
-    def turn(self, rows: int, pool: ArrayPool) -> None:
-        """Copies the first rows of all lanes, unless one is so heavy that they are as well copied lane by lane."""
-        lanes, *shape = self.array.shape[1:]
-        if self.array[0, 0].nbytes < _HEAVY:
-            by_lane = pool.take((lanes, rows, *shape), self.array.dtype)
-            turn(self.array, by_lane)
-            self.by_lane = by_lane
-
     def of(self, lane: int, begin: int, stop: int) -> np.ndarray:
         """The values of a lane, in one piece."""
         if self.by_lane is None:
             return np.ascontiguousarray(self.array[begin:stop, lane])
         return self.by_lane[lane, begin:stop]
+
+
+def turn_columns(columns: Sequence[BatchColumn], rows: int, pool: ArrayPool) -> None:
+    """Copies the first rows of columns so that those of each lane follow each other, unless one is heavy."""
+    light = [column for column in columns if column.array[0, 0].nbytes < _HEAVY]
+    arrays = [pool.take((column.array.shape[1], rows, *column.array.shape[2:]), column.array.dtype) for column in light]
+    turn(tuple((column.array, by_lane) for column, by_lane in zip(light, arrays, strict=True)))
+    for column, by_lane in zip(light, arrays, strict=True):
+        column.by_lane = by_lane
 
 
 def put_leaves_in_python(

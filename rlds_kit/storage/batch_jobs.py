@@ -11,7 +11,8 @@ from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.jobs import Parts
-from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlocks, LaneColumn
+from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlocks
+from rlds_kit.storage.lane_pieces import LaneColumn
 from rlds_kit.storage.plausible import ID_BYTES
 
 _MOST_PARTS: Final = 1 << 10

@@ -22,35 +22,19 @@ from rlds_kit.storage.block_header import after_rows, before_rows
 from rlds_kit.storage.column_encoder import WORTHWHILE_BYTES
 from rlds_kit.storage.digest import CACHED_ROWS, EpisodeDigest, Identity, LeafForms, LeafValues, identity_of
 from rlds_kit.storage.filter_choice import LIGHT_ROW, FilterChoice
-from rlds_kit.storage.lane_pieces import BEGIN, FIRST, STOP, Pieces, pack_pieces
+from rlds_kit.storage.lane_pieces import BEGIN, FIRST, STOP, LaneColumn, pack_pieces
 from rlds_kit.storage.leaf import ColumnKey, field_of
 from rlds_kit.storage.leaf_states import IS_THERE, StateColumn, add_values
 from rlds_kit.storage.whole_hashes import HashedColumn, hashes_of_whole
 
 _PLAIN_KINDS: Final = "biufc"
-_TOGETHER: Final = 64
+_TOGETHER: Final = 512
 """Blocks whose records are made at once: they are still in the cache when they are written."""
 Form = tuple[ColumnKey, tuple[int, ...]]
 """A column, and the shape of its values."""
 
 
 _Form = tuple[ColumnKey, Identity | None, tuple[int, ...]]
-
-
-class LaneColumn(NamedTuple):
-    """A column of many lanes.
-
-    Attributes:
-      key: of the column.
-      values: `[lanes, rows, *shape]`, in one piece.
-      is_acted: whether its values came with the row after the one that they belong to.
-      present: `[rows, lanes]` bool, which rows have a value; None: all.
-    """
-
-    key: ColumnKey
-    values: np.ndarray
-    is_acted: bool
-    present: np.ndarray | None = None
 
 
 class LaneRows(NamedTuple):
@@ -131,8 +115,8 @@ class EncodedLanes:
 
     def __init__(self, columns: Sequence[LaneColumn], blocks: LaneBlocks, choose: FilterChoice) -> None:
         rows = blocks.rows()
-        packed = [_packed(column, rows, choose) for column in columns]
-        data = [column.values.reshape(-1).view(np.uint8) for column in columns]
+        packed = pack_pieces(columns, rows, choose)
+        data = [column.data for column in columns]
         shapes = [column.values.shape[2:] for column in columns]
         keys = [column.key for column in columns]
         self._fields: list[LaneFields] = [
@@ -211,11 +195,6 @@ class EncodedLanes:
             for column, values, (first, stop, begin, end) in zip(self._forms, self._values, spans, strict=True)
             if first < stop
         ]
-
-
-def _packed(column: LaneColumn, rows: np.ndarray, choose: FilterChoice) -> Pieces:
-    key, values, is_acted, present = column
-    return pack_pieces(key, values, rows, choose, present, is_acted=is_acted)
 
 
 class _LeafColumns:

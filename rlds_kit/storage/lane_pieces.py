@@ -1,10 +1,13 @@
 """What is stored of a column of many lanes, which is divided into pieces: each has the rows of another block.
 
-For each column there are three calls of C and one of zstd. The longest, which finds what is repeated, hashes and
-separates bytes, and that of zstd work without the interpreter's lock: the thread that plays waits for neither.
+The calls that take longest are made once for many columns: the one that finds what is repeated, hashes and separates
+bytes, and that of zstd. They work without the interpreter's lock, so the thread that plays does not wait meanwhile; but
+after each it may have to wait until this thread does not need the lock any more, and to be woken.
 """
 
+import itertools
 from array import array
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,12 +18,15 @@ from rlds_kit.storage.column_encoder import WORTHWHILE_BYTES
 from rlds_kit.storage.compression import HAS_MULTI_COMPRESS, NO_LEVEL, compressor
 from rlds_kit.storage.filter_choice import Choice, FilterChoice
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
-from rlds_kit.storage.piece_functions import RELATION, Description, Storing, describe, spans_of, stored
+from rlds_kit.storage.piece_functions import RELATION, Described, Description, Storing, describe, spans_of, stored
 
+_collection: Final[Any] = zstandard.BufferWithSegmentsCollection  # without types
 _NO_BYTES: Final = -1
 _MOST_BYTES: Final = 1 << 16
 """A larger piece is compressed by itself: a call then costs little, and its byte planes get blocks of their own."""
 _ANY_BYTES: Final = (1 << 63) - 1
+_TOGETHER_BYTES: Final = 4 << 20
+"""Columns are encoded together while they have so many bytes: meanwhile, memory has as many of their byte planes."""
 
 LANE, BEGIN, STOP, FIRST = range(4)
 """The last axis of the rows of blocks, see `lane_blocks.LaneRows`."""
@@ -47,45 +53,95 @@ class Pieces(NamedTuple):
     is_encoded: bytes
 
 
-def pack_pieces(
-    key: ColumnKey,
-    values: np.ndarray,
-    rows: np.ndarray,
-    choose: FilterChoice,
-    present: np.ndarray | None = None,
-    *,
-    is_acted: bool = False,
-) -> Pieces:
-    """Encodes the pieces of a column.
+class LaneColumn(NamedTuple):
+    """A column of many lanes.
+
+    Attributes:
+      key: of the column.
+      values: `[lanes, rows, *shape]`, in one piece.
+      is_acted: whether its values came with the row after the one that they belong to.
+      present: `[rows, lanes]` bool, which rows have a value; None: all.
+    """
+
+    key: ColumnKey
+    values: np.ndarray
+    is_acted: bool
+    present: np.ndarray | None = None
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a value."""
+        return int(self.values[0, 0].nbytes)
+
+    @property
+    def data(self) -> np.ndarray:
+        """The bytes of all values."""
+        return self.values.reshape(-1).view(np.uint8)
+
+
+def pack_pieces(columns: Sequence[LaneColumn], rows: np.ndarray, choose: FilterChoice) -> list[Pieces]:
+    """Encodes the pieces of columns.
 
     Args:
-      key: of the column.
-      values: `[lanes, rows, *shape]`, in C order.
+      columns: to encode.
       rows: `[blocks, 4]` int64, the `LaneRows` of each block.
-      choose: chooses the filter, and remembers earlier choices.
-      present: `[rows, lanes]` bool, which rows have a value; None: all.
-      is_acted: whether values came with the row after the one that they belong to.
+      choose: chooses the filters, and remembers earlier choices.
     """
-    row_bytes, data = values[0, 0].nbytes, values.reshape(-1).view(np.uint8)
-    spans, gaps = spans_of(rows, values.shape[:2], row_bytes, is_acted, present)
+    return [each for group in _groups(columns) for each in _packed(group, rows, choose)]
 
-    def described(choice: Choice | None) -> Description:
-        relation = _NO_BYTES if choice is None or choice.level == NO_LEVEL else RELATION[choice.filter]
-        return describe(data, spans, row_bytes, values.dtype.itemsize, relation, WORTHWHILE_BYTES, _MOST_BYTES)
 
-    choice = choose.known(key, values.nbytes)  # about: those of rows without a value too
-    found = described(choice)
-    if choice is None and key.kind != pb.TREE and (longest := _longest_that_differs(spans, found[0])) is not None:
-        begin, end = longest
-        choose(key, data[begin:end].reshape(-1, row_bytes), values.dtype, values.shape[2:])
-        choice = choose.known(key, 0)  # the trial has counted as a block
-        found = described(choice)
-    repeated, hashes, planes_at, planes = found
-    frames, sizes = _compressed(planes, planes_at, 0 if choice is None else choice.level)
+def _groups(columns: Sequence[LaneColumn]) -> Iterator[list[LaneColumn]]:
+    """The columns that are encoded together, in their order."""
+    group, nbytes = list[LaneColumn](), 0
+    for column in columns:
+        if group and nbytes + column.values.nbytes > _TOGETHER_BYTES:
+            yield group
+            group, nbytes = [], 0
+        group.append(column)
+        nbytes += column.values.nbytes
+    yield group
+
+
+def _packed(columns: list[LaneColumn], rows: np.ndarray, choose: FilterChoice) -> list[Pieces]:
+    placed = [spans_of(rows, of.values.shape[:2], of.row_bytes, of.is_acted, of.present) for of in columns]
+    choices = [choose.known(of.key, of.values.nbytes) for of in columns]  # about: those of rows without a value too
+    found = describe([_described(*each) for each in zip(columns, placed, choices, strict=True)])
+    for at, (column, (spans, _), choice) in enumerate(zip(columns, placed, choices, strict=True)):
+        if choice is not None or column.key.kind == pb.TREE:
+            continue
+        if (longest := _longest_that_differs(spans, found[at][0])) is not None:
+            choices[at] = _chosen(column, slice(*longest), choose)
+            found[at : at + 1] = describe([_described(column, placed[at], choices[at])])
+    levels = [0 if choice is None else choice.level for choice in choices]
+    compressed = _compressed([planes for *_, planes in found], [bounds for _, _, bounds, _ in found], levels)
+    each = zip(columns, placed, choices, found, compressed, strict=True)
+    return [_stored(*of) for of in each]
+
+
+def _chosen(column: LaneColumn, part: slice, choose: FilterChoice) -> Choice | None:
+    """The choice of a trial of some of the bytes of a column."""
+    choose(column.key, column.data[part].reshape(-1, column.row_bytes), column.values.dtype, column.values.shape[2:])
+    return choose.known(column.key, 0)  # the trial has counted as a block
+
+
+def _described(column: LaneColumn, placed: tuple[bytes, bytes], choice: Choice | None) -> Described:
+    relation = _NO_BYTES if choice is None or choice.level == NO_LEVEL else RELATION[choice.filter]
+    itemsize = column.values.dtype.itemsize
+    return Described(column.data, placed[0], column.row_bytes, itemsize, relation, WORTHWHILE_BYTES, _MOST_BYTES)
+
+
+def _stored(
+    column: LaneColumn,
+    placed: tuple[bytes, bytes],
+    choice: Choice | None,
+    described: Description,
+    compressed: tuple[bytes, "array[int]"],
+) -> Pieces:
+    (spans, gaps), (repeated, hashes, planes_at, _), (frames, sizes) = placed, described, compressed
     most_plain = -1 if choice is None else _ANY_BYTES if choice.level == NO_LEVEL else WORTHWHILE_BYTES
-    filter_ = pb.IDENTITY if choice is None else choice.filter
-    how = Storing(row_bytes, filter_, WORTHWHILE_BYTES, most_plain, _only_repeated(key, row_bytes))
-    table, is_encoded = stored(data, spans, gaps, repeated, planes_at, sizes, how)
+    filter_, only = pb.IDENTITY if choice is None else choice.filter, _only_repeated(column.key, column.row_bytes)
+    how = Storing(column.row_bytes, filter_, WORTHWHILE_BYTES, most_plain, only)
+    table, is_encoded = stored(column.data, spans, gaps, repeated, planes_at, sizes, how)
     return Pieces(spans, hashes, frames, table, is_encoded)
 
 
@@ -106,17 +162,39 @@ def _only_repeated(key: ColumnKey, row_bytes: int) -> bytes | None:
     return EMPTY_DICT if key.kind == pb.TREE else b""
 
 
-def _compressed(planes: bytes | bytearray, bounds: bytes, level: int) -> tuple[bytes, "array[int]"]:
-    """The zstd frames of byte planes, one after the other, and the size of each."""
-    if not planes:
-        return b"", array("q")
-    places = np.frombuffer(bounds, np.int64).reshape(-1, 2)
-    segments = places[places[:, 1] > 0]
+def _compressed(
+    planes: list[bytes | bytearray], bounds: list[bytes], levels: list[int]
+) -> list[tuple[bytes, "array[int]"]]:
+    """Of each column the zstd frames of its byte planes, one after the other, and the size of each.
+
+    All of one level are compressed by one call, which does not have the interpreter's lock.
+    """
+    segments = [
+        places[places[:, 1] > 0] for each in bounds for places in (np.frombuffer(each, np.int64).reshape(-1, 2),)
+    ]
+    found = dict[int, Iterator[bytes]]()
+    for level in {each for each, places in zip(levels, segments, strict=True) if len(places)}:
+        chosen = [at for at, each in enumerate(levels) if each == level and len(segments[at])]
+        found[level] = _frames([planes[at] for at in chosen], [segments[at] for at in chosen], level)
+    frames = [
+        [*itertools.islice(found[level], len(places))] if len(places) else []
+        for places, level in zip(segments, levels, strict=True)
+    ]
+    return [(b"".join(each), array("q", map(len, each))) for each in frames]
+
+
+def _frames(planes: list[bytes | bytearray], segments: list[np.ndarray], level: int) -> Iterator[bytes]:
+    """The frames of all segments of byte planes, in their order."""
     if not HAS_MULTI_COMPRESS:
-        view = memoryview(planes)
-        frames = [compressor(level).compress(view[begin : begin + size]) for begin, size in segments.tolist()]
-    else:
-        buffer = zstandard.BufferWithSegments(planes, segments.astype(np.uint64).tobytes())
-        found: Any = compressor(level).multi_compress_to_buffer(buffer)
-        frames = [found[at] for at in range(len(found))]
-    return b"".join(frames), array("q", map(len, frames))
+        for data, places in zip(planes, segments, strict=True):
+            for begin, size in places.tolist():
+                yield compressor(level).compress(memoryview(data)[begin : begin + size])
+        return
+    buffers = [
+        zstandard.BufferWithSegments(data, places.astype(np.uint64).tobytes())
+        for data, places in zip(planes, segments, strict=True)
+    ]
+    together: Any = _collection(*buffers)
+    made: Any = compressor(level).multi_compress_to_buffer(together)
+    for at in range(len(made)):
+        yield made[at]

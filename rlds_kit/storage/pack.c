@@ -61,45 +61,81 @@ static int can_separate(Py_ssize_t width, const Wish *wish) {
   return size > 0 && !(width % size) && (wish->relation != ADDED || is_number);
 }
 
-/* describe(data, spans, width, itemsize, relation, least, most): see piece_functions.describe_in_python. */
-PyObject *describe(PyObject *self, PyObject *args) {
-  (void)self;
+/* What is found of the pieces of a column. */
+typedef struct {
   Column column;
   Wish wish;
-  if (!PyArg_ParseTuple(args, "y*y*nninn", &column.data, &column.spans, &column.width, &wish.itemsize, &wish.relation,
-                        &wish.least, &wish.most))
-    return NULL;
-  Py_ssize_t used;
-  PyObject *repeated = NULL, *hashes = NULL, *bounds = NULL, *planes = NULL, *result = NULL;
-  uint8_t *scratch = NULL;
-  if (!are_valid(&column)) goto done;
-  if (!can_separate(column.width, &wish)) {
-    PyErr_Format(PyExc_ValueError, "expected pieces of %zd bytes a row, and elements of %zd", column.width, wish.itemsize);
-    goto done;
+  PyObject *repeated, *hashes, *bounds, *planes;
+  uint8_t *scratch;
+  Py_ssize_t used; /* of the planes */
+} Description;
+
+/* Makes room for what will be found, given a tuple of arguments; 0 after an error. */
+static int open_description(PyObject *args, Description *found) {
+  Column *column = &found->column;
+  Wish *wish = &found->wish;
+  if (!PyTuple_Check(args)) {
+    PyErr_SetString(PyExc_TypeError, "expected a tuple for each column");
+    return 0;
   }
-  const Py_ssize_t count = column.count;
-  repeated = PyBytes_FromStringAndSize(NULL, count), hashes = PyBytes_FromStringAndSize(NULL, 16 * count);
-  bounds = PyBytes_FromStringAndSize(NULL, 2 * count * (Py_ssize_t)sizeof(int64_t));
-  planes = PyByteArray_FromStringAndSize(NULL, most_bytes_planes(column.spans.buf, count, &wish));
-  if (!repeated || !hashes || !bounds || !planes) goto done;
-  if (!(scratch = malloc((size_t)scratch_of_shuffle(column.width)))) {
-    PyErr_NoMemory();
-    goto done;
+  if (!PyArg_ParseTuple(args, "y*y*nninn", &column->data, &column->spans, &column->width, &wish->itemsize, &wish->relation,
+                        &wish->least, &wish->most))
+    return 0;
+  if (!are_valid(column)) return 0;
+  if (!can_separate(column->width, wish)) {
+    PyErr_Format(PyExc_ValueError, "expected pieces of %zd bytes a row, and elements of %zd", column->width, wish->itemsize);
+    return 0;
   }
-  uint8_t *flags = (uint8_t *)PyBytes_AsString(repeated), *sums = (uint8_t *)PyBytes_AsString(hashes);
-  uint8_t *to = (uint8_t *)PyByteArray_AsString(planes);
-  int64_t *ends = (int64_t *)PyBytes_AsString(bounds);
-  Py_BEGIN_ALLOW_THREADS
-  used = describe_spans(column.data.buf, column.spans.buf, count, column.width, &wish, flags, sums, ends, to, scratch);
-  Py_END_ALLOW_THREADS
-  if (PyByteArray_Resize(planes, used) == 0) result = PyTuple_Pack(4, repeated, hashes, bounds, planes);
-done:
-  free(scratch);
-  Py_XDECREF(repeated);
-  Py_XDECREF(hashes);
-  Py_XDECREF(bounds);
-  Py_XDECREF(planes);
-  close_spans(&column);
+  const Py_ssize_t count = column->count;
+  found->repeated = PyBytes_FromStringAndSize(NULL, count), found->hashes = PyBytes_FromStringAndSize(NULL, 16 * count);
+  found->bounds = PyBytes_FromStringAndSize(NULL, 2 * count * (Py_ssize_t)sizeof(int64_t));
+  found->planes = PyByteArray_FromStringAndSize(NULL, most_bytes_planes(column->spans.buf, count, wish));
+  if (!found->repeated || !found->hashes || !found->bounds || !found->planes) return 0;
+  if (!(found->scratch = malloc((size_t)scratch_of_shuffle(column->width)))) PyErr_NoMemory();
+  return found->scratch != NULL;
+}
+
+static void close_description(Description *found) {
+  free(found->scratch);
+  Py_XDECREF(found->repeated);
+  Py_XDECREF(found->hashes);
+  Py_XDECREF(found->bounds);
+  Py_XDECREF(found->planes);
+  close_spans(&found->column);
+}
+
+/* Describes columns, without the GIL: once for all of them, because afterwards this thread may have to wait for it. */
+static void fill_descriptions(Description *found, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i) found[i].used = -1;
+  PyThreadState *state = PyEval_SaveThread();
+  for (Description *each = found; each < found + count; ++each)
+    each->used = describe_spans(each->column.data.buf, each->column.spans.buf, each->column.count, each->column.width, &each->wish,
+                                (uint8_t *)PyBytes_AsString(each->repeated), (uint8_t *)PyBytes_AsString(each->hashes),
+                                (int64_t *)PyBytes_AsString(each->bounds), (uint8_t *)PyByteArray_AsString(each->planes), each->scratch);
+  PyEval_RestoreThread(state);
+}
+
+/* describe(columns): see piece_functions.describe_in_python. */
+PyObject *describe(PyObject *self, PyObject *columns) {
+  (void)self;
+  const Py_ssize_t count = PyList_Check(columns) ? PyList_Size(columns) : -1;
+  if (count < 0) return PyErr_Format(PyExc_TypeError, "expected a list of columns");
+  Description *found = calloc((size_t)count + 1, sizeof *found);
+  if (!found) return PyErr_NoMemory();
+  Py_ssize_t opened = 0;
+  while (opened < count && opened < PyList_Size(columns) && open_description(PyList_GetItem(columns, opened), found + opened)) ++opened;
+  PyObject *result = opened == count ? PyList_New(count) : NULL;
+  if (result) fill_descriptions(found, count);
+  for (Py_ssize_t i = 0; result && i < count; ++i) {
+    const Description *each = found + i;
+    PyObject *one = PyByteArray_Resize(each->planes, each->used) < 0
+                        ? NULL
+                        : PyTuple_Pack(4, each->repeated, each->hashes, each->bounds, each->planes);
+    if (one) PyList_SetItem(result, i, one);
+    else Py_CLEAR(result);
+  }
+  for (Py_ssize_t i = 0; i <= opened && i < count; ++i) close_description(found + i);
+  free(found);
   return result;
 }
 

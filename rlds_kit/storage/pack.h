@@ -8,7 +8,7 @@
 #include "columns.h"
 
 PyObject *spans_of(PyObject *self, PyObject *args);
-PyObject *describe(PyObject *self, PyObject *args);
+PyObject *describe(PyObject *self, PyObject *columns);
 PyObject *stored(PyObject *self, PyObject *args);
 
 #endif

@@ -68,12 +68,10 @@ def spans_in_python(
     return spans.tobytes(), bytes(gaps)
 
 
-def describe_in_python(
-    data: np.ndarray, spans: bytes, width: int, itemsize: int, relation: int, least: int, most: int
-) -> Description:
-    """What there is to know of pieces of a column before they are written.
+class Described(NamedTuple):
+    """Pieces of a column of which something will be found.
 
-    Args:
+    Attributes:
       data: `[bytes]` uint8, the column.
       spans: of the pieces.
       width: bytes of a row.
@@ -81,11 +79,31 @@ def describe_in_python(
       relation: how the bytes that will be compressed are made of rows, a number of `RELATION`; -1: none are needed.
       least: bytes; pieces that are larger are compressed.
       most: bytes; pieces that are larger than this are not.
+    """
+
+    data: np.ndarray
+    spans: bytes
+    width: int
+    itemsize: int
+    relation: int
+    least: int
+    most: int
+
+
+def describe_in_python(columns: list[Described]) -> list[Description]:
+    """What there is to know of pieces of columns before they are written.
 
     Returns:
-      Whether the rows of each piece are equal, one byte each; the XXH3-128 of each, 16 bytes; begin and size of the
-      bytes of each that will be compressed, int64, which has the size 0 if there are none; and all these bytes.
+      Of each column whether the rows of each piece are equal, one byte each; the XXH3-128 of each, 16 bytes; begin and
+      size of the bytes of each that will be compressed, int64, which has the size 0 if there are none; and all these
+      bytes.
     """
+    return [_description(*column) for column in columns]
+
+
+def _description(
+    data: np.ndarray, spans: bytes, width: int, itemsize: int, relation: int, least: int, most: int
+) -> Description:
     repeated, hashes, bounds, planes = bytearray(), list[bytes](), list[tuple[int, int]](), bytearray()
     for first, stop, begin, end in np.frombuffer(spans, np.int64).reshape(-1, 4).tolist():
         plain = data[begin:end].tobytes()
@@ -143,9 +161,7 @@ def stored_in_python(
 spans_of: Final[Callable[[np.ndarray, tuple[int, int], int, bool, np.ndarray | None], Spans]] = getattr(
     block.native, "spans_of", spans_in_python
 )
-describe: Final[Callable[[np.ndarray, bytes, int, int, int, int, int], Description]] = getattr(
-    block.native, "describe", describe_in_python
-)
+describe: Final[Callable[[list[Described]], list[Description]]] = getattr(block.native, "describe", describe_in_python)
 stored: Final[Callable[[np.ndarray, bytes, bytes, bytes, bytes, Sequence[int], Storing], Stored]] = getattr(
     block.native, "stored", stored_in_python
 )

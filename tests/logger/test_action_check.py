@@ -39,9 +39,11 @@ def test_batches_that_follow_are_checked_with_little(dtype: type[np.integer[Any]
     """Those like the first one, whether C has their dtype or not."""
     check = ActionCheck(specs.Array((), dtype, minimum=0, maximum=1))
     fine, wrong = np.array([0, 1], dtype), np.array([0, 2], dtype)
-    assert check.copy_of(fine) is check.bounds is None
+    assert check.copy_of(fine) is None
+    forms = [check.bounds]
     assert check.are_fine(fine)
-    assert check.bounds is not None
+    forms.append(check.bounds)
+    assert [each is None for each in forms] == [True, False]
     copies = [check.copy_of(each) for each in (fine, wrong, fine[:1], fine.astype(np.int16))]
     assert copies[0] is not None
     assert (copies[0].tolist(), copies[1:]) == ([0, 1], [None] * 3)

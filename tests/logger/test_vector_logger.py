@@ -830,7 +830,8 @@ def _counting_logger(directory: Path, steps: int) -> logger.VectorLogger:
 
 
 def _step_in_vain(envs: logger.VectorLogger) -> None:
-    before = [env.steps for env in envs.unwrapped.envs]
+    inner: Any = envs.unwrapped
+    before = [env.steps for env in inner.envs]
     with pytest.raises(RecordingError):
         envs.step(np.zeros(ENVS, np.int64))
-    assert [env.steps for env in envs.unwrapped.envs] == before
+    assert [env.steps for env in inner.envs] == before

@@ -184,8 +184,8 @@ def test_both_turn_rows_alike(array: np.ndarray, lanes: int, capacity: int, coun
     rows[0, -1] = array
     count = min(count, capacity)
     here, there = (np.zeros((lanes, count, *array.shape), array.dtype) for _ in range(2))
-    array_form.turn_in_python(rows, here)
-    array_form.turn(rows, there)
+    array_form.turn_in_python(((rows, here),))
+    array_form.turn(((rows, there),))
     assert here.tobytes() == there.tobytes() == np.ascontiguousarray(rows[:count].swapaxes(0, 1)).tobytes()
 
 
@@ -202,7 +202,7 @@ def test_rows_are_turned_into_what_has_their_form(turn: Any) -> None:
         np.zeros((2, 3, 8))[..., ::2],
     ):
         with pytest.raises(ValueError, match="expected"):
-            turn(rows, lanes)
+            turn(((rows, lanes),))
         assert not lanes.any()
     with pytest.raises(ValueError, match="expected"):
-        turn(np.ones((3, 2, 8))[..., ::2], np.zeros((2, 3, 4)))
+        turn(((np.ones((3, 2, 8))[..., ::2], np.zeros((2, 3, 4))),))

@@ -28,7 +28,8 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.filter_choice import STORED, Choice, FilterChoice
-from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, LaneBlocks, LaneColumn, LaneRows
+from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, LaneBlocks, LaneRows
+from rlds_kit.storage.lane_pieces import LaneColumn
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Leaves
 from rlds_kit.storage.policy import SMALL_BLOCK_BYTES, FlushPolicy
 from rlds_kit.storage.recorder import Recorder

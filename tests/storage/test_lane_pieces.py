@@ -13,7 +13,7 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import block, filters, piece_functions
 from rlds_kit.storage.block_header import after_rows, before_rows
 from rlds_kit.storage.leaf import ColumnKey
-from rlds_kit.storage.piece_functions import Storing
+from rlds_kit.storage.piece_functions import Described, Storing
 
 RELATIONS: Final = [-1, *piece_functions.RELATION.values()]
 
@@ -33,8 +33,8 @@ def test_c_and_python_describe_alike(few: bytes, width: int, relation: int, piec
     if relation == filters.RELATION[pb.DELTA_SHUFFLE] and itemsize == 3:
         return
     spans = _spans(*[(each, count, width) for each, count in pieces if each + count * width <= len(data)])
-    arguments = (data, spans, width, itemsize, relation, 32, 2048)
-    assert piece_functions.describe(*arguments) == piece_functions.describe_in_python(*arguments)
+    arguments = Described(data, spans, width, itemsize, relation, 32, 2048)
+    assert piece_functions.describe([arguments] * 2) == piece_functions.describe_in_python([arguments] * 2)
 
 
 def _spans(*pieces: tuple[int, int, int]) -> bytes:
@@ -48,8 +48,8 @@ def _spans(*pieces: tuple[int, int, int]) -> bytes:
 def test_hashes_are_those_of_xxhash(size: int) -> None:
     """Of every length that is hashed in a way of its own."""
     data = np.random.default_rng(size).integers(0, 256, size, np.uint8)
-    arguments = (data, _spans((0, size, 1)), 1, 1, -1, 32, 2048)
-    assert piece_functions.describe(*arguments) == piece_functions.describe_in_python(*arguments)
+    arguments = Described(data, _spans((0, size, 1)), 1, 1, -1, 32, 2048)
+    assert piece_functions.describe([arguments] * 2) == piece_functions.describe_in_python([arguments] * 2)
 
 
 @pytest.mark.skipif(block.native is None, reason="the twin leaves this to NumPy")
@@ -61,13 +61,13 @@ def test_pieces_outside_of_their_column_are_refused(span: tuple[int, int, int, i
     """No byte of other memory is read."""
     spans = np.array(span, np.int64).tobytes()
     with pytest.raises(ValueError, match="expected pieces of 8 bytes a row in 100 bytes"):
-        piece_functions.describe(np.zeros(100, np.uint8), spans, 8, 8, 0, 32, 2048)
+        piece_functions.describe([Described(np.zeros(100, np.uint8), spans, 8, 8, 0, 32, 2048)])
     with pytest.raises(ValueError, match="expected pieces of 8 bytes a row in 100 bytes"):
         piece_functions.stored(
             np.zeros(100, np.uint8), spans, b"\0", b"\0", bytes(16), array("q"), Storing(8, 0, 32, 9, b"")
         )
     with pytest.raises(ValueError, match="expected pieces of"):
-        piece_functions.describe(np.zeros(100, np.uint8), spans[1:], 8, 8, 0, 32, 2048)
+        piece_functions.describe([Described(np.zeros(100, np.uint8), spans[1:], 8, 8, 0, 32, 2048)])
 
 
 @pytest.mark.skipif(block.native is None, reason="the twin leaves this to NumPy")
@@ -141,7 +141,9 @@ def test_rows_that_are_no_elements_are_refused(width: int, itemsize: int, relati
     """Differences need numbers."""
     if block.native is not None:
         with pytest.raises(ValueError, match="expected pieces of"):
-            piece_functions.describe(np.zeros(96, np.uint8), _spans((0, 2, 8)), width, itemsize, relation, 1, 2048)
+            piece_functions.describe(
+                [Described(np.zeros(96, np.uint8), _spans((0, 2, 8)), width, itemsize, relation, 1, 2048)]
+            )
 
 
 def _fields(data: np.ndarray, frames: bytes, table: Any, path: str = "observation") -> block.LaneFields:

@@ -12,7 +12,8 @@ from rlds_kit.storage import block, leaf_states
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.lane_blocks import EncodedLanes, LaneBlocks, LaneColumn
+from rlds_kit.storage.lane_blocks import EncodedLanes, LaneBlocks
+from rlds_kit.storage.lane_pieces import LaneColumn
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.leaf_states import StateColumn
 

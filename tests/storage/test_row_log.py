@@ -245,7 +245,8 @@ class _Steps:
 
     def make(self, bounds: Bounds | None, actions: np.ndarray | None, result: Any, *, closes: bool) -> bool:
         """Whether a step was made."""
-        mine, count = None if actions is None else actions.copy(), len(self.seen)
+        mine: Any = None if actions is None else actions.copy()
+        count = len(self.seen)
 
         def step(given: Any) -> Any:
             assert given is mine
@@ -299,20 +300,24 @@ def test_a_step_has_actions_as_they_were(step: str) -> None:
         log.step if step == "C" else functools.partial(step_and_log_in_python, log._arrays, (LogForm(None, columns),))
     )
     actions, recorded = np.ones(LANES), list[Any]()
+
+    def record(*given: Any) -> None:
+        recorded.append(given)
+
     bounds = Bounds(actions, None, None)
 
     def change(given: Any) -> Any:
         given[:] = 7
         return np.zeros((LANES, 2), np.float32), np.zeros(LANES), no, no, {}
 
-    assert make(bounds, change, actions, recorded.append) is not None
+    assert make(bounds, change, actions, record) is not None
     assert (columns[2][0].tolist(), actions.tolist(), recorded) == ([1] * LANES, [7] * LANES, [])
 
     def fail(_: Any) -> Any:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        make(bounds, fail, actions, recorded.append)
+        make(bounds, fail, actions, record)
     with pytest.raises(ZeroDivisionError):
         make(bounds, lambda _: None, actions, lambda *_: fail(0))
     assert log.rows == 1
