@@ -116,7 +116,7 @@ class EncodedLanes:
     def __init__(self, columns: Sequence[LaneColumn], blocks: LaneBlocks, choose: FilterChoice) -> None:
         rows = blocks.rows()
         packed = pack_pieces(columns, rows, choose)
-        data = [column.data for column in columns]
+        data = [column.values.reshape(-1).view(np.uint8) for column in columns]
         shapes = [column.values.shape[2:] for column in columns]
         keys = [column.key for column in columns]
         self._fields: list[LaneFields] = [

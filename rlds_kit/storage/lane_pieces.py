@@ -68,15 +68,23 @@ class LaneColumn(NamedTuple):
     is_acted: bool
     present: np.ndarray | None = None
 
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of a value."""
-        return int(self.values[0, 0].nbytes)
 
-    @property
-    def data(self) -> np.ndarray:
-        """The bytes of all values."""
-        return self.values.reshape(-1).view(np.uint8)
+class _Placed(NamedTuple):
+    """Where the pieces of a column are.
+
+    Attributes:
+      column: that has them.
+      data: its bytes.
+      row_bytes: bytes of a value.
+      spans: from `spans_of`.
+      gaps: likewise.
+    """
+
+    column: LaneColumn
+    data: np.ndarray
+    row_bytes: int
+    spans: bytes
+    gaps: bytes
 
 
 def pack_pieces(columns: Sequence[LaneColumn], rows: np.ndarray, choose: FilterChoice) -> list[Pieces]:
@@ -103,45 +111,49 @@ def _groups(columns: Sequence[LaneColumn]) -> Iterator[list[LaneColumn]]:
 
 
 def _packed(columns: list[LaneColumn], rows: np.ndarray, choose: FilterChoice) -> list[Pieces]:
-    placed = [spans_of(rows, of.values.shape[:2], of.row_bytes, of.is_acted, of.present) for of in columns]
+    placed = [_placed(column, rows) for column in columns]
     choices = [choose.known(of.key, of.values.nbytes) for of in columns]  # about: those of rows without a value too
-    found = describe([_described(*each) for each in zip(columns, placed, choices, strict=True)])
-    for at, (column, (spans, _), choice) in enumerate(zip(columns, placed, choices, strict=True)):
-        if choice is not None or column.key.kind == pb.TREE:
+    found = describe([*map(_described, placed, choices)])
+    for at, (column, choice) in enumerate(zip(placed, choices, strict=True)):
+        if choice is not None or column.column.key.kind == pb.TREE:
             continue
-        if (longest := _longest_that_differs(spans, found[at][0])) is not None:
+        if (longest := _longest_that_differs(column.spans, found[at][0])) is not None:
             choices[at] = _chosen(column, slice(*longest), choose)
-            found[at : at + 1] = describe([_described(column, placed[at], choices[at])])
+            found[at : at + 1] = describe([_described(column, choices[at])])
     levels = [0 if choice is None else choice.level for choice in choices]
     compressed = _compressed([planes for *_, planes in found], [bounds for _, _, bounds, _ in found], levels)
-    each = zip(columns, placed, choices, found, compressed, strict=True)
-    return [_stored(*of) for of in each]
+    return [*map(_stored, placed, choices, found, compressed)]
 
 
-def _chosen(column: LaneColumn, part: slice, choose: FilterChoice) -> Choice | None:
+def _placed(column: LaneColumn, rows: np.ndarray) -> _Placed:
+    _, values, is_acted, present = column
+    row_bytes = int(values[0, 0].nbytes)
+    placed = spans_of(rows, values.shape[:2], row_bytes, is_acted, present)
+    return _Placed(column, values.reshape(-1).view(np.uint8), row_bytes, *placed)
+
+
+def _chosen(placed: _Placed, part: slice, choose: FilterChoice) -> Choice | None:
     """The choice of a trial of some of the bytes of a column."""
-    choose(column.key, column.data[part].reshape(-1, column.row_bytes), column.values.dtype, column.values.shape[2:])
-    return choose.known(column.key, 0)  # the trial has counted as a block
+    (key, values, *_), data, row_bytes, *_ = placed
+    choose(key, data[part].reshape(-1, row_bytes), values.dtype, values.shape[2:])
+    return choose.known(key, 0)  # the trial has counted as a block
 
 
-def _described(column: LaneColumn, placed: tuple[bytes, bytes], choice: Choice | None) -> Described:
+def _described(placed: _Placed, choice: Choice | None) -> Described:
     relation = _NO_BYTES if choice is None or choice.level == NO_LEVEL else RELATION[choice.filter]
-    itemsize = column.values.dtype.itemsize
-    return Described(column.data, placed[0], column.row_bytes, itemsize, relation, WORTHWHILE_BYTES, _MOST_BYTES)
+    column, data, row_bytes, spans, _ = placed
+    return Described(data, spans, row_bytes, column.values.dtype.itemsize, relation, WORTHWHILE_BYTES, _MOST_BYTES)
 
 
 def _stored(
-    column: LaneColumn,
-    placed: tuple[bytes, bytes],
-    choice: Choice | None,
-    described: Description,
-    compressed: tuple[bytes, "array[int]"],
+    placed: _Placed, choice: Choice | None, described: Description, compressed: tuple[bytes, "array[int]"]
 ) -> Pieces:
-    (spans, gaps), (repeated, hashes, planes_at, _), (frames, sizes) = placed, described, compressed
+    (column, data, row_bytes, spans, gaps), (repeated, hashes, planes_at, _) = placed, described
+    frames, sizes = compressed
     most_plain = -1 if choice is None else _ANY_BYTES if choice.level == NO_LEVEL else WORTHWHILE_BYTES
-    filter_, only = pb.IDENTITY if choice is None else choice.filter, _only_repeated(column.key, column.row_bytes)
-    how = Storing(column.row_bytes, filter_, WORTHWHILE_BYTES, most_plain, only)
-    table, is_encoded = stored(column.data, spans, gaps, repeated, planes_at, sizes, how)
+    filter_, only = pb.IDENTITY if choice is None else choice.filter, _only_repeated(column.key, row_bytes)
+    how = Storing(row_bytes, filter_, WORTHWHILE_BYTES, most_plain, only)
+    table, is_encoded = stored(data, spans, gaps, repeated, planes_at, sizes, how)
     return Pieces(spans, hashes, frames, table, is_encoded)
 
 
@@ -169,13 +181,12 @@ def _compressed(
 
     All of one level are compressed by one call, which does not have the interpreter's lock.
     """
-    segments = [
-        places[places[:, 1] > 0] for each in bounds for places in (np.frombuffer(each, np.int64).reshape(-1, 2),)
-    ]
+    places = [np.frombuffer(each, np.int64).reshape(-1, 2) for each in bounds]
+    segments = [each[each[:, 1] > 0] for each in places]
     found = dict[int, Iterator[bytes]]()
     for level in {each for each, places in zip(levels, segments, strict=True) if len(places)}:
         chosen = [at for at, each in enumerate(levels) if each == level and len(segments[at])]
-        found[level] = _frames([planes[at] for at in chosen], [segments[at] for at in chosen], level)
+        found[level] = iter(_frames([planes[at] for at in chosen], [segments[at] for at in chosen], level))
     frames = [
         [*itertools.islice(found[level], len(places))] if len(places) else []
         for places, level in zip(segments, levels, strict=True)
@@ -183,18 +194,16 @@ def _compressed(
     return [(b"".join(each), array("q", map(len, each))) for each in frames]
 
 
-def _frames(planes: list[bytes | bytearray], segments: list[np.ndarray], level: int) -> Iterator[bytes]:
+def _frames(planes: list[bytes | bytearray], segments: list[np.ndarray], level: int) -> list[bytes]:
     """The frames of all segments of byte planes, in their order."""
     if not HAS_MULTI_COMPRESS:
-        for data, places in zip(planes, segments, strict=True):
-            for begin, size in places.tolist():
-                yield compressor(level).compress(memoryview(data)[begin : begin + size])
-        return
+        each = zip(planes, segments, strict=True)
+        parts = [memoryview(data)[begin : begin + size] for data, at in each for begin, size in at.tolist()]
+        return [compressor(level).compress(part) for part in parts]
     buffers = [
         zstandard.BufferWithSegments(data, places.astype(np.uint64).tobytes())
         for data, places in zip(planes, segments, strict=True)
     ]
     together: Any = _collection(*buffers)
     made: Any = compressor(level).multi_compress_to_buffer(together)
-    for at in range(len(made)):
-        yield made[at]
+    return [made[at] for at in range(len(made))]

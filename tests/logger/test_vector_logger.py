@@ -284,34 +284,38 @@ class Counting(gymnasium.Env[Any, Any]):
 
 
 class Failing(Wrapper):
-    """Makes its steps, and then some raise."""
+    """Makes its steps, and then some raise, or return too few flags."""
 
-    def __init__(self, envs: VectorEnv[Any, Any, Any], raising: set[int]) -> None:
+    def __init__(self, envs: VectorEnv[Any, Any, Any], raising: set[int], *, is_raising: bool) -> None:
         super().__init__(envs)
-        self.number, self.raising = 0, raising
+        self.number, self.raising, self.is_raising = 0, raising, is_raising
 
     def step(self, actions: Any) -> Any:
         result, self.number = self.env.step(actions), self.number + 1
-        if self.number in self.raising:
+        if self.number not in self.raising:
+            return result
+        if self.is_raising:
             raise RuntimeError
-        return result
+        return *result[:2], result[2][:1], *result[3:]
 
 
+@pytest.mark.parametrize("is_raising", [True, False])
 @pytest.mark.parametrize("seed", [None, 40])
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_provenance_is_right_after_steps_that_raised(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: AutoresetMode, seed: int | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: AutoresetMode, seed: int | None, is_raising: bool
 ) -> None:
     """They were made; the recording goes on after a reset, with a seed or without, and is as row by row."""
     added = _count_logged(monkeypatch)
     for name, step_fn in (("columns", None), ("rows", lambda *_: None)):
-        inner = Failing(SyncVectorEnv([Counting] * ENVS, autoreset_mode=mode), {13, 57, 58, 101})
+        vector = SyncVectorEnv([Counting] * ENVS, autoreset_mode=mode)
+        inner = Failing(vector, {13, 57, 58, 101}, is_raising=is_raising)
         with logger.VectorLogger(inner, tmp_path / name, step_fn=step_fn) as envs:
             envs.reset(seed=7)
             for _ in range(150):
                 try:
                     envs.step(np.zeros(ENVS, np.int64))
-                except RuntimeError:
+                except (RuntimeError, SpecError):
                     envs.reset(seed=None if seed is None else seed + inner.number)
     assert sum(added) > (100 if mode is AutoresetMode.NEXT_STEP else 30) or not IS_ATOMIC
     assert content_of(tmp_path / "columns") == content_of(tmp_path / "rows")
@@ -795,9 +799,11 @@ def test_observation_that_does_not_fit_names_its_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize("steps", [0, 20])
 def test_nothing_is_stepped_when_recording_stopped(tmp_path: Path, steps: int) -> None:
     """Whether the steps before were like each other, or there were none: the disk is full, or the recorder closed."""
-    with pytest.raises(RecordingError, match="no space"), _counting_logger(tmp_path / "full", steps) as envs:
-        envs.recorder._intake._thread._fail(OSError("no space"))
-        _step_in_vain(envs)
+    envs = _counting_logger(tmp_path / "full", steps)
+    envs.recorder._intake._thread._fail(OSError("no space"))
+    _step_in_vain(envs)
+    with pytest.raises(RecordingError, match="no space"):
+        envs.close()
     envs = _counting_logger(tmp_path / "closed", steps)
     envs.close()
     _step_in_vain(envs)

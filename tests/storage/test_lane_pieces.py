@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage import block, filters, piece_functions
+from rlds_kit.storage import block, filters, lane_pieces, piece_functions
 from rlds_kit.storage.block_header import after_rows, before_rows
+from rlds_kit.storage.filter_choice import FilterChoice
+from rlds_kit.storage.lane_pieces import LaneColumn
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.piece_functions import Described, Storing
 
@@ -68,6 +70,47 @@ def test_pieces_outside_of_their_column_are_refused(span: tuple[int, int, int, i
         )
     with pytest.raises(ValueError, match="expected pieces of"):
         piece_functions.describe([Described(np.zeros(100, np.uint8), spans[1:], 8, 8, 0, 32, 2048)])
+
+
+def test_columns_are_encoded_together_as_far_as_memory_admits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same results; of a column whose filter is not known yet, all pieces are encoded too."""
+    rng, rows = np.random.default_rng(1), np.array([[0, 0, 90, 0], [1, 10, 90, 5]])
+    columns = [
+        LaneColumn(
+            ColumnKey(f"info/{number}", pb.ARRAY, np.dtype(np.int64), 0), rng.integers(0, 9, (2, 90)), number == 1
+        )
+        for number in range(5)
+    ]
+    describe, counts, choose = piece_functions.describe, list[int](), FilterChoice()
+
+    def counted(several: list[Described]) -> Any:
+        counts.append(len(several))
+        return describe(several)
+
+    monkeypatch.setattr(lane_pieces, "describe", counted)
+    found = lane_pieces.pack_pieces(columns, rows, choose)
+    assert counts == [5] + [1] * 5  # each one again, whose filter was chosen
+    assert [each.is_encoded for each in found] == [b"\x01\x01"] * 5
+    assert lane_pieces.pack_pieces(columns, rows, choose) == found
+    monkeypatch.setattr(lane_pieces, "_TOGETHER_BYTES", 2 * columns[0].values.nbytes)
+    del counts[:]
+    assert lane_pieces.pack_pieces(columns, rows, choose) == found
+    assert counts == [2, 2, 1]
+
+
+@pytest.mark.skipif(block.native is None, reason="the twin leaves this to NumPy")
+def test_what_are_no_columns_is_refused() -> None:
+    """Nothing that was given is held afterwards."""
+    data, fine = bytearray(16), _spans((0, 2, 8))
+    right: Any = (data, fine, 8, 8, 0, 32, 2048)
+    wrong: list[Any] = [(), None, (data, fine, 8, 3, 0, 32, 2048), (data, fine[1:], 8, 8, 0, 32, 2048), (data, fine)]
+    for each in wrong:
+        with pytest.raises((TypeError, ValueError)):
+            piece_functions.describe([right, each])
+        data += bytes(8)  # a BufferError while a buffer of it is open
+    with pytest.raises(TypeError, match="expected a list of columns"):
+        piece_functions.describe(())  # type: ignore[arg-type]
+    assert piece_functions.describe([]) == []
 
 
 @pytest.mark.skipif(block.native is None, reason="the twin leaves this to NumPy")
