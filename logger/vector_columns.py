@@ -48,7 +48,7 @@ def _is_new(_actions: object, _result: object) -> bool:
     return False
 
 
-def _make_no_step(_bounds: object, _step: object, _actions: object, _record: object) -> None:
+def _make_no_step(*_: object) -> None:
     """In place of `VectorColumns.step_again`: makes no step."""
 
 
@@ -68,7 +68,7 @@ class VectorColumns:
       put_again: records the actions and results of a step that is like earlier ones, with its autoresets; returns
         whether it did. Most steps are such. If it did not, nothing has changed. If it did, the step is counted in
         `settle`.
-      step_again: makes such a step, and records it likewise; see `step_and_log_in_python`.
+      step_again: makes a step and records it, if it can be recorded by `put_again`; see `step_and_log_in_python`.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class VectorColumns:
         self._forms = dict[InfoColumns, RowKeys]()  # of rows that `put_again` adds, by those of their infos
         self._log: RowLog | None = None  # of these rows
         self.put_again: Callable[[Any, Any], bool] = _is_new
-        self.step_again: Callable[[Bounds | None, Step, Any, Record], Result | None] = _make_no_step
+        self.step_again: Callable[[np.ndarray, Bounds | None, Step, Any, Record], Result | None] = _make_no_step
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs = declared, num_envs
         self._autoresets, self._mode, self._resets = autoresets, autoresets.mode, autoresets.counters

@@ -23,6 +23,7 @@ from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.logger.vector_columns import VectorColumns
 from rlds_kit.logger.vector_rows import VectorRows
+from rlds_kit.storage.row_log import IS_UNFINISHED, STEPS
 
 RESET_MASK: Final = "reset_mask"
 """The reset option that selects the sub-environments to reset."""
@@ -119,7 +120,7 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         )
         self._recording.before_close(self._log.interrupt)
         self._seeds = SeedSource() if draw_seeds else None
-        self._is_expecting, self._steps = False, 0  # steps of the environment, also those that raised an error
+        self._calls = np.zeros(2, np.int64)  # see `step_and_log_in_python`
         self._counts_seeds_by_rank = type(envs.unwrapped).__module__.startswith("ale_py")
         super().__init__(envs)  # last: after this, some versions of Gymnasium close a collected wrapper
 
@@ -146,9 +147,9 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         if given is not None:
             given.pop(RESET_MASK, None)
         passed = self._complete(seed)
-        if self._is_expecting:
+        if self._calls[IS_UNFINISHED]:
             self._break_off()
-        self._is_expecting = True
+        self._calls[IS_UNFINISHED] = 1
         seeds = self._seed_of_each(passed, chosen)
         self._log.settle()
         self._autoresets.reset(chosen, seeds)
@@ -156,7 +157,7 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         if passed is seed and seed is not None and self._seeds is not None:
             self._seeds.follow(seed)
         errors = self._log.start(chosen, observations, infos, seeds=seeds, options=given)
-        self._is_expecting = False
+        self._calls[IS_UNFINISHED] = 0
         errors.raise_it()
         return observations, infos
 
@@ -172,15 +173,8 @@ class VectorLogger(Recorded, Closing, _Wrapper):
           TypeError: infos are no dict of batches, or a mask `_key` does not have a truth value for each.
           UnsupportedTypeError: a value cannot be recorded.
         """
-        if not self._is_expecting:
-            self._is_expecting = True
-            self._steps += 1
-            result = self._log.step_again(self._check_action.bounds, self.env.step, actions, self._record)
-            self._is_expecting = False
-            if result is not None:
-                return result
-            self._steps -= 1
-        return self._step(actions)
+        result = self._log.step_again(self._calls, self._check_action.bounds, self.env.step, actions, self._record)
+        return self._step(actions) if result is None else result  # None: no step was made yet
 
     def _step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:  # as `step`
         """Makes and records a step that may be unlike earlier ones."""
@@ -192,14 +186,13 @@ class VectorLogger(Recorded, Closing, _Wrapper):
             if check.is_due and not check.are_fine(taken):
                 for action in self._executed(taken):
                     check(action, stacklevel=4)
-        if self._is_expecting:
+        if self._calls[IS_UNFINISHED]:
             self._break_off()
-        self._is_expecting = True
-        self._steps += 1
+        self._calls[:] = self._calls[STEPS] + 1, 1
         result = self.env.step(actions)
         if not self._log.put_again(taken, result):
             self._record(taken, result)
-        self._is_expecting = False
+        self._calls[IS_UNFINISHED] = 0
         return result
 
     def _record(self, actions: Any, result: tuple[Any, Any, Any, Any, dict[str, Any]]) -> None:  # as `step`
@@ -210,7 +203,7 @@ class VectorLogger(Recorded, Closing, _Wrapper):
         ended = flags_of("terminated", flags[0], self._lanes), flags_of("truncated", flags[1], self._lanes)
         resetting, over = self._autoresets.due, self._autoresets.ended(*ended)
         errors = self._log.step(actions, (observations, rewards, *ended, infos), resetting, over)
-        self._is_expecting = False
+        self._calls[IS_UNFINISHED] = 0
         errors.raise_it()
 
     def close(self, **kwargs: Any) -> None:  # passed through
@@ -224,7 +217,7 @@ class VectorLogger(Recorded, Closing, _Wrapper):
     def _break_off(self) -> None:
         """Ends open episodes as INTERRUPTED, because the environment raised an error: one call steps all of them."""
         self._log.interrupt()
-        if self._autoresets.counters.steps < self._steps:
+        if self._autoresets.counters.steps < self._calls[STEPS]:
             self._autoresets.step()
         self._autoresets.forget()
 

@@ -83,10 +83,10 @@ class VectorRows:
         return errors
 
     def put_again(self, _actions: Any, _result: Any) -> bool:  # of any type
-        """As in `VectorColumns`: nothing is recorded without callbacks."""
+        """As in `VectorColumns`: does nothing, because each step has callbacks."""
         return False
 
-    def step_again(self, _bounds: object, _step: object, _actions: Any, _record: object) -> None:  # likewise
+    def step_again(self, *_: object) -> None:
         """As in `VectorColumns`: no step is made."""
 
     def settle(self) -> None:

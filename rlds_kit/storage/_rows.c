@@ -1,5 +1,5 @@
-/* Fast versions of the functions that are called for every row; row_form.py, array_form.py and batch_columns.py beside this
- * file, and action_check.py and autoreset.py of the logger, have the same functions in Python.
+/* Fast versions of the functions that are called for every row; array_form.py, batch_columns.py, bounds.py, row_form.py and
+ * row_log.py beside this file, and autoreset.py of the logger, have the same functions in Python.
  *
  * Shape and dtype of an array are read directly from its structure. Accessing them from Python creates objects, and
  * between two steps of a slow environment that code leaves the processor's cache: then the access takes longer than to
@@ -299,42 +299,57 @@ static int is_turned(PyArrayObject *rows, PyArrayObject *lanes) {
          !PyDataType_REFCHK(PyArray_DESCR(rows));
 }
 
+/* The rows of an array, and where they are copied to. */
+typedef struct {
+  const char *from;
+  char *to;
+  size_t rows, lanes, size; /* bytes of a value; 0: there is nothing to copy */
+} Turned;
+
+/* Reads a pair of arrays; 0 after an error. */
+static int read_turned(PyObject *pair, Turned *found) {
+  PyObject *of = PyTuple_Check(pair) && PyTuple_Size(pair) == 2 ? PyTuple_GetItem(pair, 0) : NULL;
+  PyObject *into = of ? PyTuple_GetItem(pair, 1) : NULL;
+  if (!into) PyErr_SetString(PyExc_TypeError, "expected pairs of arrays");
+  if (!into || !check_arrays(of, into)) return 0;
+  PyArrayObject *rows = (PyArrayObject *)of, *lanes = (PyArrayObject *)into;
+  if (!is_turned(rows, lanes)) {
+    PyErr_SetString(PyExc_ValueError, "expected [rows, lanes, ...] and [lanes, rows or fewer, ...] of one dtype, in one piece");
+    return 0;
+  }
+  found->from = PyArray_BYTES(rows), found->to = PyArray_BYTES(lanes);
+  found->lanes = (size_t)PyArray_DIM(lanes, 0), found->rows = (size_t)PyArray_DIM(lanes, 1);
+  found->size = PyArray_NBYTES(lanes) > 0 ? (size_t)PyArray_NBYTES(lanes) / found->lanes / found->rows : 0;
+  return 1;
+}
+
 /* Copies the first rows of all lanes so that those of each lane are in one piece. */
-static void turn_array(const char *from, char *to, size_t rows, size_t lanes, size_t size) {
+static void turn_array(const Turned *each) {
+  const size_t lanes = each->lanes, rows = each->rows, size = each->size;
+  if (!size) return;
   size_t most = TILE_BYTES / size;
   most = most < 1 ? 1 : most > MOST_LANES ? MOST_LANES : most;
   for (size_t lane = 0; lane < lanes; lane += most)
-    turn_tile(from + lane * size, to + lane * rows * size, rows, lanes, size, lanes - lane < most ? lanes - lane : most);
+    turn_tile(each->from + lane * size, each->to + lane * rows * size, rows, lanes, size, lanes - lane < most ? lanes - lane : most);
 }
 
 /* turn(pairs): see array_form.turn_in_python. Releases the GIL, once for all: each time, this thread may have to wait for it,
- * and another one for this thread. */
+ * and another one for this thread. The tuples keep the arrays. */
 static PyObject *turn(PyObject *self, PyObject *pairs) {
   (void)self;
   const Py_ssize_t count = PyTuple_Check(pairs) ? PyTuple_Size(pairs) : -1;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject *pair = PyTuple_GetItem(pairs, i), *of, *into;
-    if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "OO", &of, &into) || !check_arrays(of, into)) {
-      if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected pairs of arrays");
-      return NULL;
-    }
-    if (!is_turned((PyArrayObject *)of, (PyArrayObject *)into)) {
-      PyErr_SetString(PyExc_ValueError, "expected [rows, lanes, ...] and [lanes, rows or fewer, ...] of one dtype, in one piece");
-      return NULL;
-    }
+  if (count < 0) return PyErr_Format(PyExc_TypeError, "expected a tuple of pairs of arrays");
+  Turned *all = calloc((size_t)count + 1, sizeof *all);
+  if (!all) return PyErr_NoMemory();
+  Py_ssize_t read = 0;
+  while (read < count && read_turned(PyTuple_GetItem(pairs, read), all + read)) ++read;
+  if (read == count) {
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < count; ++i) turn_array(all + i);
+    Py_END_ALLOW_THREADS
   }
-  if (count < 0) {
-    PyErr_SetString(PyExc_TypeError, "expected a tuple of pairs of arrays");
-    return NULL;
-  }
-  PyThreadState *state = PyEval_SaveThread();
-  for (Py_ssize_t i = 0; i < count; ++i) { /* tuples do not change */
-    PyObject *pair = PyTuple_GetItem(pairs, i);
-    PyArrayObject *of = (PyArrayObject *)PyTuple_GetItem(pair, 0), *into = (PyArrayObject *)PyTuple_GetItem(pair, 1);
-    const size_t lanes = (size_t)PyArray_DIM(into, 0), rows = (size_t)PyArray_DIM(into, 1), all = (size_t)PyArray_NBYTES(into);
-    if (all) turn_array(PyArray_BYTES(of), PyArray_BYTES(into), rows, lanes, all / lanes / rows);
-  }
-  PyEval_RestoreThread(state);
+  free(all);
+  if (read < count) return NULL;
   Py_RETURN_NONE;
 }
 
@@ -356,7 +371,7 @@ static PyMethodDef methods[] = {
     {"step_and_log", step_and_log, METH_VARARGS, "Step environments and log the results; return these, or None if nothing was stepped."},
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"over", over, METH_VARARGS, "Return which episodes a step has ended; None if it has ended none."},
-    {"native_log", native_log, METH_VARARGS, "Return what `log_step` needs to know of a log and of forms of steps."},
+    {"native_log", native_log, METH_VARARGS, "Return what other functions need to know of a log and of forms of steps."},
     {"masked", masked, METH_VARARGS, "Return the values and masks of columns of infos; None if they have another form."},
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},
     {"put_lanes", put_lanes, METH_VARARGS, "Copy values of lanes into rows; return False if they are not made like these."},

@@ -32,6 +32,7 @@ def put_leaves(
 ) -> int: ...
 def step_and_log(
     log: object,
+    calls: np.ndarray,
     bounds: tuple[np.ndarray, np.ndarray | None, np.ndarray | None] | None,
     step: Callable[[Any], Any],
     actions: object,

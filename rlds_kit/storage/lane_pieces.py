@@ -113,13 +113,13 @@ def _groups(columns: Sequence[LaneColumn]) -> Iterator[list[LaneColumn]]:
 def _packed(columns: list[LaneColumn], rows: np.ndarray, choose: FilterChoice) -> list[Pieces]:
     placed = [_placed(column, rows) for column in columns]
     choices = [choose.known(of.key, of.values.nbytes) for of in columns]  # about: those of rows without a value too
-    found = describe([*map(_described, placed, choices)])
+    found = describe((*map(_described, placed, choices),))
     for at, (column, choice) in enumerate(zip(placed, choices, strict=True)):
         if choice is not None or column.column.key.kind == pb.TREE:
             continue
         if (longest := _longest_that_differs(column.spans, found[at][0])) is not None:
             choices[at] = _chosen(column, slice(*longest), choose)
-            found[at : at + 1] = describe([_described(column, choices[at])])
+            found[at : at + 1] = describe((_described(column, choices[at]),))
     levels = [0 if choice is None else choice.level for choice in choices]
     compressed = _compressed([planes for *_, planes in found], [bounds for _, _, bounds, _ in found], levels)
     return [*map(_stored, placed, choices, found, compressed)]

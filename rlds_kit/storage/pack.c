@@ -66,8 +66,9 @@ typedef struct {
   Column column;
   Wish wish;
   PyObject *repeated, *hashes, *bounds, *planes;
-  uint8_t *scratch;
-  Py_ssize_t used; /* of the planes */
+  uint8_t *flags, *sums, *to, *scratch; /* the bytes of these, but for bounds, and memory for `shuffle.c` */
+  int64_t *ends;                       /* of bounds */
+  Py_ssize_t used;                     /* bytes of the planes */
 } Description;
 
 /* Makes room for what will be found, given a tuple of arguments; 0 after an error. */
@@ -106,24 +107,26 @@ static void close_description(Description *found) {
 
 /* Describes columns, without the GIL: once for all of them, because afterwards this thread may have to wait for it. */
 static void fill_descriptions(Description *found, Py_ssize_t count) {
-  for (Py_ssize_t i = 0; i < count; ++i) found[i].used = -1;
-  PyThreadState *state = PyEval_SaveThread();
+  for (Description *each = found; each < found + count; ++each) {
+    each->flags = (uint8_t *)PyBytes_AsString(each->repeated), each->sums = (uint8_t *)PyBytes_AsString(each->hashes);
+    each->ends = (int64_t *)PyBytes_AsString(each->bounds), each->to = (uint8_t *)PyByteArray_AsString(each->planes);
+  }
+  Py_BEGIN_ALLOW_THREADS
   for (Description *each = found; each < found + count; ++each)
     each->used = describe_spans(each->column.data.buf, each->column.spans.buf, each->column.count, each->column.width, &each->wish,
-                                (uint8_t *)PyBytes_AsString(each->repeated), (uint8_t *)PyBytes_AsString(each->hashes),
-                                (int64_t *)PyBytes_AsString(each->bounds), (uint8_t *)PyByteArray_AsString(each->planes), each->scratch);
-  PyEval_RestoreThread(state);
+                                each->flags, each->sums, each->ends, each->to, each->scratch);
+  Py_END_ALLOW_THREADS
 }
 
 /* describe(columns): see piece_functions.describe_in_python. */
 PyObject *describe(PyObject *self, PyObject *columns) {
   (void)self;
-  const Py_ssize_t count = PyList_Check(columns) ? PyList_Size(columns) : -1;
-  if (count < 0) return PyErr_Format(PyExc_TypeError, "expected a list of columns");
+  const Py_ssize_t count = PyTuple_Check(columns) ? PyTuple_Size(columns) : -1;
+  if (count < 0) return PyErr_Format(PyExc_TypeError, "expected a tuple of columns");
   Description *found = calloc((size_t)count + 1, sizeof *found);
   if (!found) return PyErr_NoMemory();
   Py_ssize_t opened = 0;
-  while (opened < count && opened < PyList_Size(columns) && open_description(PyList_GetItem(columns, opened), found + opened)) ++opened;
+  while (opened < count && open_description(PyTuple_GetItem(columns, opened), found + opened)) ++opened;
   PyObject *result = opened == count ? PyList_New(count) : NULL;
   if (result) fill_descriptions(found, count);
   for (Py_ssize_t i = 0; result && i < count; ++i) {

@@ -90,7 +90,7 @@ class Described(NamedTuple):
     most: int
 
 
-def describe_in_python(columns: list[Described]) -> list[Description]:
+def describe_in_python(columns: tuple[Described, ...]) -> list[Description]:
     """What there is to know of pieces of columns before they are written.
 
     Returns:
@@ -161,7 +161,9 @@ def stored_in_python(
 spans_of: Final[Callable[[np.ndarray, tuple[int, int], int, bool, np.ndarray | None], Spans]] = getattr(
     block.native, "spans_of", spans_in_python
 )
-describe: Final[Callable[[list[Described]], list[Description]]] = getattr(block.native, "describe", describe_in_python)
+describe: Final[Callable[[tuple[Described, ...]], list[Description]]] = getattr(
+    block.native, "describe", describe_in_python
+)
 stored: Final[Callable[[np.ndarray, bytes, bytes, bytes, bytes, Sequence[int], Storing], Stored]] = getattr(
     block.native, "stored", stored_in_python
 )

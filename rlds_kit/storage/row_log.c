@@ -1,7 +1,7 @@
 /* log_row: copies a row of all lanes, and notes which episodes begin and end with it. log_step: does that with the results of
- * a step. step_and_log: also makes the step. Between two steps of a training, calls take the time of cache misses. So all of it is one call, and what it needs
- * to know of the arrays is in one piece of memory. Nothing is changed unless all of the row can be recorded, so that no
- * signal handler sees a part of it. See row_log.py. */
+ * a step. step_and_log: also makes the step. Between two steps of a training, calls take the time of cache misses. So all of
+ * it is one call, and what it needs to know of the arrays is in one piece of memory. Nothing is changed unless all of the row
+ * can be recorded, so that no signal handler sees a part of it. See row_log.py. */
 
 #include "rows.h"
 
@@ -161,7 +161,7 @@ static void free_log(PyObject *capsule) {
   free(log);
 }
 
-/* native_log(log, forms): what `log_step` needs to know of these, which it refers to. */
+/* native_log(log, forms): what `log_step` and `step_and_log` need to know of these, which it refers to. */
 PyObject *native_log(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *arrays, *forms, *capsule = NULL;
@@ -380,20 +380,26 @@ PyObject *log_step(PyObject *self, PyObject *args) {
   return done < 0 ? NULL : PyBool_FromLong(done);
 }
 
-/* step_and_log(log, bounds, step, actions, record): see row_log.step_and_log_in_python; the log is from `native_log`. */
+enum { STEPS, IS_UNFINISHED, CALLS }; /* of the environments */
+
+/* step_and_log(log, calls, bounds, step, actions, record): see row_log.step_and_log_in_python; the log is from `native_log`. */
 PyObject *step_and_log(PyObject *self, PyObject *args) {
   (void)self;
-  PyObject *capsule, *bounds, *step, *actions, *record;
-  if (!PyArg_UnpackTuple(args, "step_and_log", 5, 5, &capsule, &bounds, &step, &actions, &record)) return NULL;
+  PyObject *capsule, *counted, *bounds, *step, *actions, *record;
+  if (!PyArg_UnpackTuple(args, "step_and_log", 6, 6, &capsule, &counted, &bounds, &step, &actions, &record)) return NULL;
   const Log *log = PyCapsule_GetPointer(capsule, LOG);
   if (!log) return NULL;
-  if (bounds == Py_None || *log->stopped || !has_room(log)) Py_RETURN_NONE;
+  if (!is_of_lanes(counted, NPY_INT64, CALLS)) return PyErr_Format(PyExc_TypeError, "expected two int64 numbers of calls");
+  npy_int64 *calls = PyArray_DATA((PyArrayObject *)counted);
+  if (bounds == Py_None || *log->stopped || calls[IS_UNFINISHED] || !has_room(log)) Py_RETURN_NONE;
   PyObject *taken = copy_of_inside(bounds, actions); /* the environments may change them */
   if (!taken || taken == Py_None) return taken;
+  ++calls[STEPS], calls[IS_UNFINISHED] = 1; /* only now: what raises before makes no step */
   PyObject *result = PyObject_CallFunctionObjArgs(step, actions, NULL), *recorded = NULL;
   const int done = result ? add_result(log, taken, result) : -1;
   if (!done) recorded = PyObject_CallFunctionObjArgs(record, taken, result, NULL);
   if (done < 0 || (!done && !recorded)) Py_CLEAR(result);
+  else calls[IS_UNFINISHED] = 0;
   Py_XDECREF(recorded);
   Py_DECREF(taken);
   return result;

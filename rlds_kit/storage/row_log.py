@@ -20,6 +20,8 @@ REFUSE, CLOSE, BEGIN = range(3)
 """What a log does about a row in which episodes end: does not add it; takes no more rows afterwards; or begins the next
 episodes of their lanes with the row after it."""
 _ROWS, _ROOM, _BYTES, _LIMIT, _ENDS, _AFTER_END = range(6)
+STEPS, IS_UNFINISHED = range(2)
+"""Numbers of calls of environments; see `step_and_log_in_python`."""
 _TIME_BYTES: Final = 8
 _RESULTS: Final = 5
 """Observations, rewards, terminations, truncations and infos."""
@@ -75,7 +77,7 @@ class RowLog:
       limit: of bytes, which all rows must not reach; None: there is none.
       after_end: what to do about a row in which episodes end: REFUSE, CLOSE or BEGIN.
       make_starts: makes the starts of episodes that begin with the rows.
-      stopped: `[1]` bool, true from when nothing can be recorded any more; None: that never happens.
+      stopped: `[1]` bool, true from when nothing can be recorded any more: `step` makes no step then; None: never.
 
     Attributes:
       begin: `places` of the first row.
@@ -119,7 +121,7 @@ class RowLog:
         stopped = np.zeros(1, np.bool_) if stopped is None else stopped
         self._arrays: LogArrays = (self._numbers, self.begin, self.first, self.ends, self.times, stopped)
         self.put: Callable[[Any, Any], bool]
-        self.step: Callable[[Bounds | None, Step, Any, Record], Any]
+        self.step: Callable[[np.ndarray, Bounds | None, Step, Any, Record], Any]
         if native is None:
             arrays, given = self._arrays, tuple(forms)
             self.put = functools.partial(log_step_in_python, arrays, given)
@@ -268,6 +270,7 @@ def log_step_in_python(log: LogArrays, forms: tuple[LogForm, ...], actions: Any,
 def step_and_log_in_python(
     log: LogArrays,
     forms: tuple[LogForm, ...],
+    calls: np.ndarray,
     bounds: Bounds | None,
     step: Step,
     actions: Any,  # of any type, as what environments return
@@ -278,24 +281,29 @@ def step_and_log_in_python(
     Args:
       log: its arrays.
       forms: one of which the results may have.
+      calls: of the environments, `[2]` int64: the number of steps, also of those that raised; and 1 from when a call
+        begins until it has returned and its results are recorded. Changed only if the step is made.
       bounds: of the actions; None: they are not known.
       step: makes the step, given the actions.
       actions: of all lanes.
-      record: is called with a copy of the actions, and the results, if these cannot be added to the log.
+      record: is called with a copy of the actions, and the results, if these cannot be added to the log. It must raise
+        an error if they are None.
 
     Returns:
-      The results. None: no step was made, because the log has no room or is stopped, or the actions are not known to be
-      within the bounds.
+      The results. None: no step was made, because the log has no room or is stopped, a call is unfinished, or the
+      actions are not known to be within the bounds.
     """
     numbers, *_, stopped = log
-    if bounds is None or any_true(stopped) or numbers[_ROWS] >= numbers[_ROOM]:
+    if bounds is None or any_true(stopped) or calls[IS_UNFINISHED] or numbers[_ROWS] >= numbers[_ROOM]:
         return None
     taken = copy_inside(bounds, actions)
     if taken is None:
         return None
+    calls += 1, 1
     result = step(actions)
     if not log_step_in_python(log, forms, taken, result):
         record(taken, result)
+    calls[IS_UNFINISHED] = 0
     return result
 
 

@@ -809,6 +809,27 @@ def test_nothing_is_stepped_when_recording_stopped(tmp_path: Path, steps: int) -
     _step_in_vain(envs)
 
 
+def test_an_interrupt_before_a_step_ends_no_episode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environments were not stepped, so the next step goes on where they are."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with _counting_logger(tmp_path / "one", 20) as envs:
+        counts = envs._calls.tolist()
+        for name in ("step_again", "put_again"):
+            with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+                patch.setattr(envs._log, "step_again", interrupt if name == "step_again" else lambda *_: None)
+                patch.setattr(envs._check_action, "copy_of", interrupt)
+                envs.step(np.zeros(ENVS, np.int64))
+        assert envs._calls.tolist() == counts == [20, 0]
+        for _ in range(20):
+            envs.step(np.zeros(ENVS, np.int64))
+    with _counting_logger(tmp_path / "other", 40):
+        pass
+    assert content_of(tmp_path / "one") == content_of(tmp_path / "other")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_nothing_is_stepped_in_a_forked_child(tmp_path: Path) -> None:
     """Its parent has the recorder."""

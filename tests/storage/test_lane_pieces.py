@@ -36,7 +36,7 @@ def test_c_and_python_describe_alike(few: bytes, width: int, relation: int, piec
         return
     spans = _spans(*[(each, count, width) for each, count in pieces if each + count * width <= len(data)])
     arguments = Described(data, spans, width, itemsize, relation, 32, 2048)
-    assert piece_functions.describe([arguments] * 2) == piece_functions.describe_in_python([arguments] * 2)
+    assert piece_functions.describe((arguments,) * 2) == piece_functions.describe_in_python((arguments,) * 2)
 
 
 def _spans(*pieces: tuple[int, int, int]) -> bytes:
@@ -51,7 +51,7 @@ def test_hashes_are_those_of_xxhash(size: int) -> None:
     """Of every length that is hashed in a way of its own."""
     data = np.random.default_rng(size).integers(0, 256, size, np.uint8)
     arguments = Described(data, _spans((0, size, 1)), 1, 1, -1, 32, 2048)
-    assert piece_functions.describe([arguments] * 2) == piece_functions.describe_in_python([arguments] * 2)
+    assert piece_functions.describe((arguments,) * 2) == piece_functions.describe_in_python((arguments,) * 2)
 
 
 @pytest.mark.skipif(block.native is None, reason="the twin leaves this to NumPy")
@@ -63,13 +63,13 @@ def test_pieces_outside_of_their_column_are_refused(span: tuple[int, int, int, i
     """No byte of other memory is read."""
     spans = np.array(span, np.int64).tobytes()
     with pytest.raises(ValueError, match="expected pieces of 8 bytes a row in 100 bytes"):
-        piece_functions.describe([Described(np.zeros(100, np.uint8), spans, 8, 8, 0, 32, 2048)])
+        piece_functions.describe((Described(np.zeros(100, np.uint8), spans, 8, 8, 0, 32, 2048),))
     with pytest.raises(ValueError, match="expected pieces of 8 bytes a row in 100 bytes"):
         piece_functions.stored(
             np.zeros(100, np.uint8), spans, b"\0", b"\0", bytes(16), array("q"), Storing(8, 0, 32, 9, b"")
         )
     with pytest.raises(ValueError, match="expected pieces of"):
-        piece_functions.describe([Described(np.zeros(100, np.uint8), spans[1:], 8, 8, 0, 32, 2048)])
+        piece_functions.describe((Described(np.zeros(100, np.uint8), spans[1:], 8, 8, 0, 32, 2048),))
 
 
 def test_columns_are_encoded_together_as_far_as_memory_admits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_columns_are_encoded_together_as_far_as_memory_admits(monkeypatch: pytes
     ]
     describe, counts, choose = piece_functions.describe, list[int](), FilterChoice()
 
-    def counted(several: list[Described]) -> Any:
+    def counted(several: tuple[Described, ...]) -> Any:
         counts.append(len(several))
         return describe(several)
 
@@ -106,11 +106,11 @@ def test_what_are_no_columns_is_refused() -> None:
     wrong: list[Any] = [(), None, (data, fine, 8, 3, 0, 32, 2048), (data, fine[1:], 8, 8, 0, 32, 2048), (data, fine)]
     for each in wrong:
         with pytest.raises((TypeError, ValueError)):
-            piece_functions.describe([right, each])
+            piece_functions.describe((right, each))
         data += bytes(8)  # a BufferError while a buffer of it is open
-    with pytest.raises(TypeError, match="expected a list of columns"):
-        piece_functions.describe(())  # type: ignore[arg-type]
-    assert piece_functions.describe([]) == []
+    with pytest.raises(TypeError, match="expected a tuple of columns"):
+        piece_functions.describe([])  # type: ignore[arg-type]
+    assert piece_functions.describe(()) == []
 
 
 @pytest.mark.skipif(block.native is None, reason="the twin leaves this to NumPy")
@@ -185,7 +185,7 @@ def test_rows_that_are_no_elements_are_refused(width: int, itemsize: int, relati
     if block.native is not None:
         with pytest.raises(ValueError, match="expected pieces of"):
             piece_functions.describe(
-                [Described(np.zeros(96, np.uint8), _spans((0, 2, 8)), width, itemsize, relation, 1, 2048)]
+                (Described(np.zeros(96, np.uint8), _spans((0, 2, 8)), width, itemsize, relation, 1, 2048),)
             )
 
 

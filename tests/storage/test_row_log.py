@@ -256,8 +256,11 @@ class _Steps:
                 self.log.close()
             return result
 
-        found = self._make(bounds, step, mine, lambda *given: self.seen.append(given))
+        calls = np.array([5, 0])
+        assert self._make(np.array([5, 1]), bounds, step, mine, self.seen.append) is None  # a call is unfinished
+        found = self._make(calls, bounds, step, mine, lambda *given: self.seen.append(given))
         is_made = len(self.seen) > count
+        assert calls.tolist() == [5 + is_made, 0]
         assert found is (result if is_made else None)
         return is_made
 
@@ -310,17 +313,26 @@ def test_a_step_has_actions_as_they_were(step: str) -> None:
         given[:] = 7
         return np.zeros((LANES, 2), np.float32), np.zeros(LANES), no, no, {}
 
-    assert make(bounds, change, actions, record) is not None
+    calls = np.zeros(2, np.int64)
+    assert make(calls, bounds, change, actions, record) is not None
+    assert calls.tolist() == [1, 0]
     assert (columns[2][0].tolist(), actions.tolist(), recorded) == ([1] * LANES, [7] * LANES, [])
 
     def fail(_: Any) -> Any:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        make(bounds, fail, actions, record)
+        make(calls, bounds, fail, actions, record)
+    assert calls.tolist() == [2, 1]
+    calls[1] = 0
     with pytest.raises(ZeroDivisionError):
-        make(bounds, lambda _: None, actions, lambda *_: fail(0))
-    assert log.rows == 1
+        make(calls, bounds, lambda _: None, actions, lambda *_: fail(0))
+    assert (calls.tolist(), log.rows) == ([3, 1], 1)
+    wrong: Any
+    for wrong in (None, np.zeros(3, np.int64), np.zeros(2)):
+        if step == "C" and native is not None:
+            with pytest.raises(TypeError, match="numbers of calls"):
+                make(wrong, bounds, change, actions, record)
 
 
 def test_steps_are_logged_while_bytes_are_left() -> None:

@@ -10,6 +10,7 @@ from rlds_kit.studio.crowd.games import GameError
 from rlds_kit.studio.database import crowds
 from tests.studio.api.studio import Studio
 from tests.studio.crowd.crowds import FILE, Visitor, a_crowd, arriving, experimenter, sweep, visitor
+from tests.studio.studio_process import wait_for
 
 
 def test_who_did_all_and_closed_the_page_has_pay_and_a_code(walks: Studio) -> None:
@@ -137,6 +138,8 @@ def test_past_pay_stays_when_the_file_has_other_pay_requirements_and_rate(tmp_pa
     with a_crowd(tmp_path, FILE.replace(OLD, TIMED)) as studio:
         ann, bob = walked(studio, 3), walked(studio, 1)
         assert ann.go("finish")["earned"]["total"] == "1.00"
+        # A step counts a moment after its frame was sent.
+        wait_for(lambda: all(each["values"]["time_played"] for each in entries(studio).values()))
         before = entries(studio)
     assert sorted(each["values"]["time_played"] for each in before.values()) == pytest.approx([1 / 60, 3 / 60])
     with a_crowd(tmp_path, FILE.replace(OLD, NEW)) as studio:
