@@ -2,7 +2,6 @@
 
 import os
 import time
-import warnings
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from rlds_kit.storage.batch_recorder import BatchRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.row_log import IS_ATOMIC, RowLog
 from tests.logger.scripted_vectors import content_of
+from tests.processes import exit_code_of_child
 
 # Gymnasium forks the processes of an AsyncVectorEnv; the threads that exist then belong to the test runner.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
@@ -834,17 +834,7 @@ def test_an_interrupt_before_a_step_ends_no_episode(tmp_path: Path, monkeypatch:
 def test_nothing_is_stepped_in_a_forked_child(tmp_path: Path) -> None:
     """Its parent has the recorder."""
     with _counting_logger(tmp_path, 20) as envs:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads: that is what is tested
-            child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                _step_in_vain(envs)
-                code = 0
-            finally:
-                os._exit(code)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert exit_code_of_child(lambda: _step_in_vain(envs)) == 0
 
 
 def _counting_logger(directory: Path, steps: int) -> logger.VectorLogger:

@@ -28,6 +28,7 @@ from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_set import ShardSet
 from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.tools.upkeep.verify import verify
+from tests.processes import exit_code_of_child
 from tests.storage.interrupting import interrupt_at
 from tests.storage.truth import Given, GivingRecorder, assert_same_steps, assert_whole
 
@@ -558,22 +559,6 @@ def test_a_reader_that_asks_who_writes_does_not_stop_a_writer(tmp_path: Path) ->
     assert rlds_kit.open(tmp_path).lengths() == [2] * 40
 
 
-def _in_child(work: Callable[[], object]) -> int:
-    """Runs `work` in a forked child; returns its exit code: 0 when it returned, 1 when it raised."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads: that is what is tested
-        child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_use_in_a_forked_child_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
     """Everything a child tries with its parent's recorder is refused; the parent continues."""
@@ -598,7 +583,7 @@ def test_use_in_a_forked_child_is_an_error_and_changes_nothing(tmp_path: Path) -
             recorder.close()
             del episode.episode  # collected, in vain
 
-        assert _in_child(try_everything) == 0
+        assert exit_code_of_child(try_everything) == 0
         assert path.read_bytes() == before
         assert is_locked(path)
         _give(episode, 6)
