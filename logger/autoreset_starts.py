@@ -57,7 +57,7 @@ class LoggedStarts:
     def __init__(self, log: RowLog, chains: "_Chains", counts: ResetCounts, steps: int) -> None:
         self._log, self._chains, self._counts, self._steps = log, chains, counts, steps
         self._seeded, self._others = counts.seeded.tolist(), counts.others.tolist()  # read in less time than arrays
-        self._replaced: np.ndarray | None = None  # `[rows, environments]`
+        self._replaced: dict[tuple[int, int], int] | None = None
         self._made = dict[int, LaterStarts]()
 
     def at(self, row: int) -> LaterStarts:
@@ -67,10 +67,20 @@ class LoggedStarts:
 
     def _fill(self, row: int, lane: int, episode_id: bytes) -> pb.EpisodeStart:
         if self._replaced is None:
-            self._replaced = self._counts.replaced + np.cumsum(self._log.begins(), axis=0, dtype=np.int64)
+            self._replaced = self._replaced_with()
         others = self._others[0][lane], self._others[1][lane]
-        position = position_of(self._seeded[lane], int(self._replaced[row, lane]), others, self._steps + row + 1)
+        position = position_of(self._seeded[lane], self._replaced[row, lane], others, self._steps + row + 1)
         return self._chains.fill(lane, episode_id, int(self._log.times[row]), position)
+
+
+    def _replaced_with(self) -> dict[tuple[int, int], int]:
+        """By row and environment of each episode that begins, how many resets were replaced by autoresets until then."""
+        counts = (self._counts.replaced + self._log.first).tolist()
+        found = {(0, lane): count for lane, count in enumerate(counts)}
+        for row, lane, _ in zip(*self._log.ended_in(), strict=True):
+            counts[lane] += 1
+            found[row + 1, lane] = counts[lane]
+        return found
 
 
 class AutoresetStarts:

@@ -365,6 +365,7 @@ static PyMethodDef methods[] = {
     {"add_flags", add_flags, METH_VARARGS, "Return counts, one more where a flag is true."},
     {"any_true", any_true, METH_O, "Return whether one of an array of flags is true."},
     {"both_true", both_true, METH_VARARGS, "Return whether two arrays of flags have one that is true in both."},
+    {"ends_of", ends_of, METH_VARARGS, "Return where the first rows of a log end episodes: rows, lanes, and how."},
     {"log_row", log_row, METH_VARARGS, "Copy a row of all lanes and note it in a log; return its bytes, or -1."},
     {"log_step", log_step, METH_VARARGS, "Log the results of a step if they have one of its forms; return whether it did."},
     {"copy_inside", copy_inside, METH_VARARGS, "Return a copy of values that are within bounds; None if they are not, or are left to NumPy."},

@@ -128,17 +128,19 @@ class EpisodeParts:
         """The numbers of parts that are written together, at most `most`: whole episodes, or parts of others.
 
         Whole episodes wait until there are so many, but not longer than until another one begins: readers list episodes
-        in the order in which they begin.
+        in the order in which they begin. Parts of others wait for all that need not be written after them.
         """
-        whole, others = list[int](), list[int]()
+        whole, others, has_begun = list[int](), list[int](), False
         for number, is_whole in enumerate(self.blocks.are_whole):
-            if len(whole) == most or (whole and not is_whole and self._starts[number] is not None):
-                yield from (numbers for numbers in (others, whole) if numbers)
-                whole, others = [], []
-            if len(others) == most:
+            begins = not is_whole and self._starts[number] is not None
+            if len(others) == most or (has_begun and len(whole) == most) or (has_begun and begins and whole):
                 yield others
-                others = []
+                others, has_begun = [], False
+            if len(whole) == most or (begins and whole):
+                yield whole
+                whole = []
             (whole if is_whole else others).append(number)
+            has_begun |= begins
         yield from (numbers for numbers in (others, whole) if numbers)
 
 

@@ -220,11 +220,10 @@ class BatchRecorder:
         found[[*lanes]] = True
         return found
 
-    @property
-    def _capacity(self) -> int:
-        """Rows of a buffer: those of a block, as far as the limits admit them."""
+    def _capacity(self, row_bytes: int) -> int:
+        """Rows of a buffer: those of a block, as far as the limits admit them, if a row of a lane has so many bytes."""
         # Memory has one buffer, and another one that is written, in two copies.
-        row_bytes, policy = max(1, self._row_bytes), self._intake.policy
+        row_bytes, policy = max(1, row_bytes), self._intake.policy
         all_bytes = self._lanes * row_bytes
         rows = min(policy.rows_of_block(row_bytes), self._intake.memory_limit // (3 * all_bytes))
         if policy.block_rows is None:
@@ -236,17 +235,27 @@ class BatchRecorder:
         while True:
             self._intake.check()
             state = self._settled()
-            buffer = state.buffer
-            if state.leaving is not None or (buffer is not None and _is_full(buffer, state)):
+            buffer, bytes_of_row = state.buffer, _bytes_of(row)
+            if state.leaving is not None or (buffer is not None and self._has_no_room(buffer, state, bytes_of_row)):
                 self.cut()
             elif buffer is None:
-                self._row_bytes = max(self._row_bytes, _bytes_of(row))
-                buffer = BatchBuffer(self._lanes, self._capacity, self._pool, self._turned)
+                self._row_bytes = max(self._row_bytes, bytes_of_row)
+                buffer = BatchBuffer(self._lanes, self._capacity(self._row_bytes), self._pool, self._turned)
                 self._swap(state, state._replace(buffer=buffer))
             else:
                 break
         _clean(buffer, state)
         return state, buffer
+
+    def _has_no_room(self, buffer: BatchBuffer, state: BatchState, bytes_of_row: int) -> bool:
+        """Whether a lane has as many rows as the buffer can take, or rows like this one make the buffer too large.
+
+        The rows of a buffer are chosen by its first row, which has no action; and actions can be far larger.
+        """
+        if state.most >= buffer.capacity and int(state.places.max()) >= buffer.capacity:
+            return True
+        nbytes, most = buffer.capacity * self._lanes * bytes_of_row, self._intake.memory_limit
+        return nbytes > most and buffer.capacity > self._capacity(max(self._row_bytes, bytes_of_row))
 
     def _commit(self, before: BatchState, after: BatchState, buffer: BatchBuffer, count: int, nbytes: int) -> bool:
         """Makes a row count; False if a signal handler, which runs in this thread, flushed or closed meanwhile."""
@@ -291,8 +300,3 @@ def _clean(buffer: BatchBuffer, state: BatchState) -> None:
     if not buffer.is_clean:
         buffer.clean(state.places)
     buffer.is_clean = False
-
-
-def _is_full(buffer: BatchBuffer, state: BatchState) -> bool:
-    """Whether a lane has as many rows as the buffer can take."""
-    return state.most >= buffer.capacity and int(state.places.max()) >= buffer.capacity

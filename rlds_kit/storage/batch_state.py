@@ -78,9 +78,9 @@ class LoggedRows(NamedTuple):
         for lane in log.first.nonzero()[0].tolist():
             starts = log.starts_at(0)
             episodes[lane] = OpenEpisode(starts.episode_id(lane), starts, 0, places[lane])
-        rows, lanes = log.ends[:count].nonzero()
-        codes, last = log.ends[rows, lanes].tolist(), -1
-        for row, lane, code in zip((rows + 1).tolist(), lanes.tolist(), codes, strict=True):
+        last = -1
+        for ended, lane, code in zip(*log.ended_in(), strict=True):
+            row = ended + 1  # the next one
             place = places[lane] + row
             parts.add(lane, episodes.pop(lane), place, _ENDS[code])
             if row == count:

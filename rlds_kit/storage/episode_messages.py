@@ -38,7 +38,7 @@ def new_id() -> bytes:
 
 # `os.urandom` gives up the interpreter's lock, and a thread that compresses may not return it for milliseconds. So it
 # is not called for each episode. A forked process must draw its own.
-_DRAWN: Final = 256
+_DRAWN: Final = 2048
 _ids: Final[list[bytes]] = []
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_ids.clear)

@@ -68,7 +68,7 @@ class Intake:
         self._bytes_since_sync = 0
         self._sync_bytes = 0 if policy.each_step else sys.maxsize if policy.each_bytes is None else policy.each_bytes
         self.stopped = np.zeros(1, np.bool_)
-        """`[1]` bool, whether recording is not possible any more: for `RowLog`."""
+        """`[1]` bool, whether recording is not possible any more: closed, failed, or in a forked child."""
         self._thread = WriterThread(self.monitor, shards, policy.interval, self._cut_waiting, self._stop)
         _opened.add(self)
         self._shards = shards
@@ -135,7 +135,7 @@ class Intake:
         Raises:
           RecordingError: closed, failed, or used in a forked child.
         """
-        if self.closed or self._in_child or self._thread.error is not None:  # checked for every row, so without a call
+        if self.stopped[0]:  # checked for every row, so without a call
             self._refuse()
 
     def _refuse(self) -> None:

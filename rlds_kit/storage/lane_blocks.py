@@ -8,6 +8,7 @@ planes has a block of zstd of its own if it is encoded alone, and not if it is e
 """
 
 import functools
+import operator
 from array import array
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -29,7 +30,9 @@ from rlds_kit.storage.whole_hashes import HashedColumn, hashes_of_whole
 
 _PLAIN_KINDS: Final = "biufc"
 _TOGETHER: Final = 512
-"""Blocks whose records are made at once: they are still in the cache when they are written."""
+"""Most blocks whose records are made at once."""
+_TOGETHER_BYTES: Final = 4 << 20
+"""Bytes of their columns, about, by the mean of all blocks: until they are written, they are in memory as records too."""
 Form = tuple[ColumnKey, tuple[int, ...]]
 """A column, and the shape of its values."""
 
@@ -67,8 +70,9 @@ class LaneBlocks:
         self._rows.extend(rows)
 
     def rows(self) -> np.ndarray:
-        """`[blocks, 4]` int64, the `LaneRows` of each."""
-        return np.array(self._rows, np.int64).reshape(-1, len(LaneRows._fields))
+        """`[blocks, 4]` int64, the `LaneRows` of each; no block can be added as long as it is used."""
+        found = np.frombuffer(self._rows, np.int64) if self._rows else np.empty(0, np.int64)
+        return found.reshape(-1, len(LaneRows._fields))
 
     def rows_of(self, number: int) -> LaneRows:
         """The rows of a block."""
@@ -128,8 +132,7 @@ class EncodedLanes:
         self._spans = np.frombuffer(b"".join([each.spans for each in packed]), np.int64).reshape(len(packed), -1, 4)
         self._acted = [(at, field_of(each.key.path)) for at, each in enumerate(columns) if each.is_acted]
         counts = rows[:, STOP] - rows[:, BEGIN]
-        flags = np.frombuffer(b"".join([each.is_encoded for each in packed]), np.bool_).reshape(len(packed), -1)
-        can_take = flags.all(axis=0) & (counts > 0)
+        can_take = np.frombuffer(_in_all([each.is_encoded for each in packed]), np.bool_) & (counts > 0)
         self._can_take: list[bool] = can_take.tolist()
         self._ids, self._rows = blocks.ids, np.stack((rows[:, FIRST], rows[:, FIRST] + counts), axis=1)
         self._leaf_columns = _LeafColumns(self._forms, data, [each.spans for each in packed]) if IS_THERE else None
@@ -139,6 +142,8 @@ class EncodedLanes:
         ]
         is_whole = np.array(blocks.are_whole, np.bool_) & can_take & (counts <= CACHED_ROWS)
         self._hashes = hashes_of_whole(columns_of_digests, is_whole)
+        nbytes = sum(column.values.nbytes for column in columns) // max(1, len(self._ids)) + 1
+        self._ahead = max(1, min(_TOGETHER, _TOGETHER_BYTES // nbytes))
         self._records, self._joined = dict[int, bytes](), 0  # that were made and not taken; all before `_joined` were
 
     def take(self, number: int) -> EncodedBlock | None:
@@ -149,7 +154,7 @@ class EncodedLanes:
         if not self._can_take[number]:
             return None
         if number >= self._joined:
-            self._join(number + _TOGETHER)
+            self._join(number + self._ahead)
         hashes = self._hashes[number]
         return EncodedBlock(self._records.pop(number), hashes, self, number)
 
@@ -179,8 +184,9 @@ class EncodedLanes:
         """The bytes of the records of some blocks that were not taken; empty if one must be encoded in another way."""
         if not all(map(self._can_take.__getitem__, numbers)):
             return []
-        if max(numbers) >= self._joined:
-            self._join(max(numbers) + 1)
+        last = max(numbers)
+        if last >= self._joined:
+            self._join(max(last + 1, self._joined + self._ahead))
         return [len(self._records[number]) for number in numbers]
 
     def take_all(self, numbers: Sequence[int]) -> list[EncodedBlock]:
@@ -195,6 +201,16 @@ class EncodedLanes:
             for column, values, (first, stop, begin, end) in zip(self._forms, self._values, spans, strict=True)
             if first < stop
         ]
+
+
+def _in_all(flags: Sequence[bytes]) -> bytes:
+    """Flags that are true where those of all columns are; NumPy would give up the interpreter's lock.
+
+    >>> _in_all([bytes([1, 0, 1]), bytes([1, 1, 0])])
+    b'\\x01\\x00\\x00'
+    """
+    both = functools.reduce(operator.and_, [int.from_bytes(each, "little") for each in flags])
+    return both.to_bytes(len(flags[0]), "little")
 
 
 class _LeafColumns:

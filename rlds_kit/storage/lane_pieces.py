@@ -25,6 +25,8 @@ _NO_BYTES: Final = -1
 _MOST_BYTES: Final = 1 << 16
 """A larger piece is compressed by itself: a call then costs little, and its byte planes get blocks of their own."""
 _ANY_BYTES: Final = (1 << 63) - 1
+_SEGMENT_BYTES: Final = 16
+"""Begin and size of a segment of byte planes."""
 _TOGETHER_BYTES: Final = 4 << 20
 """Columns are encoded together while they have so many bytes: meanwhile, memory has as many of their byte planes."""
 
@@ -121,7 +123,7 @@ def _packed(columns: list[LaneColumn], rows: np.ndarray, choose: FilterChoice) -
             choices[at] = _chosen(column, slice(*longest), choose)
             found[at : at + 1] = describe((_described(column, choices[at]),))
     levels = [0 if choice is None else choice.level for choice in choices]
-    compressed = _compressed([planes for *_, planes in found], [bounds for _, _, bounds, _ in found], levels)
+    compressed = _compressed([planes for *_, planes, _ in found], [segments for *_, segments in found], levels)
     return [*map(_stored, placed, choices, found, compressed)]
 
 
@@ -148,7 +150,7 @@ def _described(placed: _Placed, choice: Choice | None) -> Described:
 def _stored(
     placed: _Placed, choice: Choice | None, described: Description, compressed: tuple[bytes, "array[int]"]
 ) -> Pieces:
-    (column, data, row_bytes, spans, gaps), (repeated, hashes, planes_at, _) = placed, described
+    (column, data, row_bytes, spans, gaps), (repeated, hashes, planes_at, *_) = placed, described
     frames, sizes = compressed
     most_plain = -1 if choice is None else _ANY_BYTES if choice.level == NO_LEVEL else WORTHWHILE_BYTES
     filter_, only = pb.IDENTITY if choice is None else choice.filter, _only_repeated(column.key, row_bytes)
@@ -175,35 +177,30 @@ def _only_repeated(key: ColumnKey, row_bytes: int) -> bytes | None:
 
 
 def _compressed(
-    planes: list[bytes | bytearray], bounds: list[bytes], levels: list[int]
+    planes: list[bytes | bytearray], segments: list[bytes], levels: list[int]
 ) -> list[tuple[bytes, "array[int]"]]:
-    """Of each column the zstd frames of its byte planes, one after the other, and the size of each.
+    """Of each column the zstd frames of the segments of its byte planes, one after the other, and the size of each.
 
     All of one level are compressed by one call, which does not have the interpreter's lock.
     """
-    places = [np.frombuffer(each, np.int64).reshape(-1, 2) for each in bounds]
-    segments = [each[each[:, 1] > 0] for each in places]
     found = dict[int, Iterator[bytes]]()
-    for level in {each for each, places in zip(levels, segments, strict=True) if len(places)}:
-        chosen = [at for at, each in enumerate(levels) if each == level and len(segments[at])]
+    for level in {level for level, places in zip(levels, segments, strict=True) if places}:
+        chosen = [at for at, each in enumerate(levels) if each == level and segments[at]]
         found[level] = iter(_frames([planes[at] for at in chosen], [segments[at] for at in chosen], level))
     frames = [
-        [*itertools.islice(found[level], len(places))] if len(places) else []
+        [*itertools.islice(found[level], len(places) // _SEGMENT_BYTES)] if places else []
         for places, level in zip(segments, levels, strict=True)
     ]
     return [(b"".join(each), array("q", map(len, each))) for each in frames]
 
 
-def _frames(planes: list[bytes | bytearray], segments: list[np.ndarray], level: int) -> list[bytes]:
+def _frames(planes: list[bytes | bytearray], segments: list[bytes], level: int) -> list[bytes]:
     """The frames of all segments of byte planes, in their order."""
     if not HAS_MULTI_COMPRESS:
-        each = zip(planes, segments, strict=True)
-        parts = [memoryview(data)[begin : begin + size] for data, at in each for begin, size in at.tolist()]
+        each = [(data, np.frombuffer(places, np.int64)) for data, places in zip(planes, segments, strict=True)]
+        parts = [memoryview(data)[at : at + size] for data, places in each for at, size in places.reshape(-1, 2).tolist()]
         return [compressor(level).compress(part) for part in parts]
-    buffers = [
-        zstandard.BufferWithSegments(data, places.astype(np.uint64).tobytes())
-        for data, places in zip(planes, segments, strict=True)
-    ]
+    buffers = [zstandard.BufferWithSegments(data, places) for data, places in zip(planes, segments, strict=True)]
     together: Any = _collection(*buffers)
     made: Any = compressor(level).multi_compress_to_buffer(together)
     return [made[at] for at in range(len(made))]

@@ -118,6 +118,21 @@ static void fill_descriptions(Description *found, Py_ssize_t count) {
   Py_END_ALLOW_THREADS
 }
 
+/* The begins and sizes of the byte planes that pieces have. */
+static PyObject *planes_of(const int64_t *bounds, Py_ssize_t count) {
+  const size_t size = 2 * sizeof(int64_t);
+  Py_ssize_t used = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) used += bounds[2 * i + 1] > 0;
+  PyObject *found = PyBytes_FromStringAndSize(NULL, used * (Py_ssize_t)size);
+  char *to = found ? PyBytes_AsString(found) : NULL;
+  for (Py_ssize_t i = 0; found && i < count; ++i) {
+    if (bounds[2 * i + 1] <= 0) continue;
+    memcpy(to, bounds + 2 * i, size);
+    to += size;
+  }
+  return found;
+}
+
 /* describe(columns): see piece_functions.describe_in_python. */
 PyObject *describe(PyObject *self, PyObject *columns) {
   (void)self;
@@ -131,11 +146,11 @@ PyObject *describe(PyObject *self, PyObject *columns) {
   if (result) fill_descriptions(found, count);
   for (Py_ssize_t i = 0; result && i < count; ++i) {
     const Description *each = found + i;
-    PyObject *one = PyByteArray_Resize(each->planes, each->used) < 0
-                        ? NULL
-                        : PyTuple_Pack(4, each->repeated, each->hashes, each->bounds, each->planes);
+    PyObject *segments = PyByteArray_Resize(each->planes, each->used) < 0 ? NULL : planes_of(each->ends, each->column.count);
+    PyObject *one = segments ? PyTuple_Pack(5, each->repeated, each->hashes, each->bounds, each->planes, segments) : NULL;
     if (one) PyList_SetItem(result, i, one);
     else Py_CLEAR(result);
+    Py_XDECREF(segments);
   }
   for (Py_ssize_t i = 0; i <= opened && i < count; ++i) close_description(found + i);
   free(found);

@@ -13,7 +13,7 @@ RELATION: Final = {**filters.RELATION, pb.IDENTITY: 3}
 """The numbers of pieces.c for what is compressed of rows."""
 _FILTER: Final = {relation: number for number, relation in RELATION.items()}
 Spans: TypeAlias = tuple[bytes, bytes]
-Description: TypeAlias = tuple[bytes, bytes, bytes, bytes | bytearray]
+Description: TypeAlias = tuple[bytes, bytes, bytes, bytes | bytearray, bytes]
 Stored: TypeAlias = tuple[bytes, bytes]
 
 
@@ -95,8 +95,8 @@ def describe_in_python(columns: tuple[Described, ...]) -> list[Description]:
 
     Returns:
       Of each column whether the rows of each piece are equal, one byte each; the XXH3-128 of each, 16 bytes; begin and
-      size of the bytes of each that will be compressed, int64, which has the size 0 if there are none; and all these
-      bytes.
+      size of the bytes of each that will be compressed, int64, which has the size 0 if there are none; all these bytes;
+      and begin and size again, without the pieces that have none.
     """
     return [_description(*column) for column in columns]
 
@@ -113,7 +113,9 @@ def _description(
         bounds.append((len(planes), size))
         if size:
             planes += filters.shuffled_bytes(_FILTER[relation], plain, stop - first, itemsize)
-    return bytes(repeated), b"".join(hashes), np.array(bounds, np.int64).tobytes(), planes
+    all_bounds = np.array(bounds, np.int64).reshape(-1, 2)
+    segments = all_bounds[all_bounds[:, 1] > 0]
+    return bytes(repeated), b"".join(hashes), all_bounds.tobytes(), planes, segments.tobytes()
 
 
 def stored_in_python(

@@ -173,6 +173,10 @@ class RowLog:
             raise ValueError("expected a log with `make_starts`")
         return self._starts.at(row)
 
+    def ended_in(self) -> tuple[list[int], list[int], list[int]]:
+        """The rows in which episodes end, ascending; in which lanes; and how, as in `ends`."""
+        return ends_of(self.ends, self.rows)
+
     def begins(self) -> np.ndarray:
         """`[rows, lanes]` bool, in which lanes an episode begins with a row."""
         found: np.ndarray = np.concatenate([self.first[None], self.ends[: self.rows] != 0])[: self.rows]
@@ -240,6 +244,18 @@ def _fit(array: np.ndarray, item: Any, places: np.ndarray) -> bool:  # an item o
 def _are_flags(given: Any, lanes: int) -> bool:  # of any type, as above
     is_array = type(given) is np.ndarray and given.dtype == np.bool_
     return is_array and given.shape == (lanes,) and given.flags.c_contiguous
+
+
+def ends_of_in_python(ends: np.ndarray, count: int) -> tuple[list[int], list[int], list[int]]:
+    """Where the first rows of an array `[rows, lanes]` uint8 are not zero: rows, ascending, lanes, and values.
+
+    NumPy gives up the interpreter's lock in each of these calls, and the thread that plays may keep it for long.
+
+    >>> ends_of_in_python(np.array([[0, 2], [1, 3], [1, 1]], np.uint8), 2)
+    ([0, 1, 1], [1, 0, 1], [2, 1, 3])
+    """
+    rows, lanes = ends[:count].nonzero()
+    return rows.tolist(), lanes.tolist(), ends[rows, lanes].tolist()
 
 
 def log_step_in_python(log: LogArrays, forms: tuple[LogForm, ...], actions: Any, result: Any) -> bool:  # as above
@@ -312,4 +328,7 @@ IS_ATOMIC: Final = hasattr(native, "log_row")
 `log_row_in_python`, and the row would be lost."""
 log_row: Final[Callable[[LogArrays, LogColumns, tuple[Any, ...], Masks, Any, Any], int]] = getattr(
     native, "log_row", log_row_in_python
+)
+ends_of: Final[Callable[[np.ndarray, int], tuple[list[int], list[int], list[int]]]] = getattr(
+    native, "ends_of", ends_of_in_python
 )

@@ -60,6 +60,7 @@ int take_columns(const MaskedForm *form, PyObject *infos, Objects *values, Objec
 PyObject *copy_of_inside(PyObject *bounds, PyObject *values);
 
 PyObject *copy_inside(PyObject *self, PyObject *args);
+PyObject *ends_of(PyObject *self, PyObject *args);
 PyObject *log_row(PyObject *self, PyObject *args);
 PyObject *log_step(PyObject *self, PyObject *args);
 PyObject *masked(PyObject *self, PyObject *args);

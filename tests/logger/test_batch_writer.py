@@ -287,3 +287,20 @@ def test_running_may_be_read_by_another_thread(tmp_path: Path) -> None:
             log = writer._log._log
             assert writer.running.tolist() == (~ended).tolist()
             assert writer._log._log is log
+
+
+def test_actions_far_larger_than_observations(tmp_path: Path) -> None:
+    """The buffer, whose number of rows follows from the first observations, gets fewer rows when actions come."""
+    count, size = 4, 1_000_000  # with the rows for two bytes: 256 GiB
+    actions = np.arange(2 * size, dtype=np.float32).reshape(2, size)
+    with logger.BatchWriter(tmp_path, 2, autoreset="Disabled") as writer:
+        writer.start(np.zeros((2, 1), np.float16))
+        for number in range(count):
+            writer.step(np.full((2, 1), number, np.float16), actions + number, np.zeros(2), NONE, NONE)
+    episodes = {each.provenance["sub_environment"]: each for each in rlds_kit.open(tmp_path).episodes}
+    for lane, episode in episodes.items():
+        steps = list(episode.steps)
+        assert [float(step["observation"][0]) for step in steps] == [0, *range(count)]
+        for number, step in enumerate(steps[:-1]):
+            np.testing.assert_array_equal(step["action"], actions[lane] + number)
+    assert len(episodes) == 2
