@@ -72,9 +72,8 @@ class LoggedStarts:
         position = position_of(self._seeded[lane], self._replaced[row, lane], others, self._steps + row + 1)
         return self._chains.fill(lane, episode_id, int(self._log.times[row]), position)
 
-
     def _replaced_with(self) -> dict[tuple[int, int], int]:
-        """By row and environment of each episode that begins, how many resets were replaced by autoresets until then."""
+        """By row and environment of each episode that begins, the resets until then that took the place of a step."""
         counts = (self._counts.replaced + self._log.first).tolist()
         found = {(0, lane): count for lane, count in enumerate(counts)}
         for row, lane, _ in zip(*self._log.ended_in(), strict=True):

@@ -17,6 +17,8 @@ _TEXTS: Final = frozenset((pb.TEXT, pb.NUMPY_TEXT))
 _BYTES: Final = frozenset((pb.BYTES, pb.NUMPY_BYTES))
 _MOST_FORMS: Final = 1 << 12
 """A shard remembers so many keys and shapes of columns that need no amendment."""
+_MOST_SETTLED: Final = 1 << 8
+"""It remembers so many sets of them, and then forgets all."""
 _NO_ITEMS: Final = specs.Dict({})
 
 
@@ -34,14 +36,15 @@ class SeenFields:
         self._covered: set[tuple[ColumnKey, tuple[int, ...] | None]] = set()
         self._seen: dict[ColumnKey, specs.Spec] = {}
         self._latest: dict[ColumnKey, tuple[int, ...] | None] = {}
-        self._settled: list[tuple[ColumnKey, tuple[int, ...] | None]] | None = None
-        """Keys and shapes of a block that, with empty dicts, needs no amendment whatever its values are."""
+        self._settled: set[frozenset[tuple[ColumnKey, tuple[int, ...] | None]]] = set()
+        """Keys and shapes of blocks that, with empty dicts, need no amendment whatever their values are. In any order:
+        that of the columns of a buffer depends on its first row."""
 
     def amendment(self, block: Sequence[Column]) -> pb.Spec | None:
         """The spec of the new fields and deviations in a block; None if there are none."""
         forms = [(key, None if shapes is not None else values.shape[1:]) for key, _, values, shapes in block]
         trees_are_empty = all(_is_empty(column) for column in block if column.key.kind == pb.TREE)
-        if trees_are_empty and forms == self._settled:
+        if trees_are_empty and frozenset(forms) in self._settled:
             return None
         fresh: dict[str, specs.Spec] = {}
         is_settled = trees_are_empty and not self._declared.has_items
@@ -60,12 +63,14 @@ class SeenFields:
         for path in self._newly_missing(block):
             fresh[path] = merge(fresh[path], specs.NONE) if path in fresh else specs.NONE
         if is_settled:
-            self._settled = forms
+            if len(self._settled) >= _MOST_SETTLED:
+                self._settled.clear()
+            self._settled.add(frozenset(forms))
         return to_message(_tree(fresh)) if fresh else None
 
     def needs_none(self, forms: Sequence[tuple[ColumnKey, tuple[int, ...]]]) -> bool:
         """Whether a block of these columns and shapes of values needs no amendment, if all of its dicts are empty."""
-        return forms == self._settled
+        return frozenset(forms) in self._settled
 
     def _newly_missing(self, block: Sequence[Column]) -> list[str]:
         """Declared items that are missing in some row, for the first time."""

@@ -237,7 +237,7 @@ class _Side:
             array[places[chosen], chosen] = values[chosen]
 
     def _filled(self, places: Places) -> np.ndarray:
-        """`[capacity, lanes]` bool, true in the first `places` rows of each lane; later ones are memory not used yet."""
+        """`[capacity, lanes]` bool, true in the first `places` rows of each lane; others are new memory."""
         found, most = np.zeros((self._capacity, len(places)), np.bool_), int(places.max(initial=0))
         found[:most] = np.arange(most)[:, None] < places
         return found

@@ -32,7 +32,7 @@ _PLAIN_KINDS: Final = "biufc"
 _TOGETHER: Final = 512
 """Most blocks whose records are made at once."""
 _TOGETHER_BYTES: Final = 4 << 20
-"""Bytes of their columns, about, by the mean of all blocks: until they are written, they are in memory as records too."""
+"""Bytes of their columns, about, by the mean of all blocks: memory has the records too until they are written."""
 Form = tuple[ColumnKey, tuple[int, ...]]
 """A column, and the shape of its values."""
 
@@ -206,8 +206,8 @@ class EncodedLanes:
 def _in_all(flags: Sequence[bytes]) -> bytes:
     """Flags that are true where those of all columns are; NumPy would give up the interpreter's lock.
 
-    >>> _in_all([bytes([1, 0, 1]), bytes([1, 1, 0])])
-    b'\\x01\\x00\\x00'
+    >>> [*_in_all([bytes([1, 0, 1]), bytes([1, 1, 0])])]
+    [1, 0, 0]
     """
     both = functools.reduce(operator.and_, [int.from_bytes(each, "little") for each in flags])
     return both.to_bytes(len(flags[0]), "little")

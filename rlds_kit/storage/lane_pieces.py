@@ -197,8 +197,8 @@ def _compressed(
 def _frames(planes: list[bytes | bytearray], segments: list[bytes], level: int) -> list[bytes]:
     """The frames of all segments of byte planes, in their order."""
     if not HAS_MULTI_COMPRESS:
-        each = [(data, np.frombuffer(places, np.int64)) for data, places in zip(planes, segments, strict=True)]
-        parts = [memoryview(data)[at : at + size] for data, places in each for at, size in places.reshape(-1, 2).tolist()]
+        each = zip(planes, [np.frombuffer(places, np.int64).reshape(-1, 2) for places in segments], strict=True)
+        parts = [memoryview(data)[at : at + size] for data, places in each for at, size in places.tolist()]
         return [compressor(level).compress(part) for part in parts]
     buffers = [zstandard.BufferWithSegments(data, places) for data, places in zip(planes, segments, strict=True)]
     together: Any = _collection(*buffers)

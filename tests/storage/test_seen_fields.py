@@ -60,3 +60,28 @@ def test_a_shape_that_the_declaration_lacks_is_described(monkeypatch: pytest.Mon
     assert _found(seen, other) == specs.Array((3,), np.float32)
     wide = Column(key._replace(dtype=np.dtype(np.float64)), ROWS, np.zeros((2, 2)))
     assert _found(seen, wide) == specs.Array((2,), np.float64)
+
+
+def test_blocks_of_known_columns_need_none_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order of the columns of a buffer depends on its first row; some rows may lack infos."""
+    monkeypatch.setattr(amendment, "_MOST_SETTLED", 3)
+    seen, block = SeenFields(to_message(specs.Dict({}))), [_trees({}), _scalars(5)]
+
+    def need_none(*columns: Column) -> bool:
+        return seen.needs_none([(column.key, column.values.shape[1:]) for column in columns])
+
+    assert not need_none(*block)
+    assert seen.amendment(block) is not None
+    assert need_none(*block)
+    assert need_none(*block[::-1])
+    assert not need_none(block[1])
+    assert seen.amendment(block[:1]) is None
+    assert all(need_none(*each) for each in (block, block[::-1], block[:1]))
+    wide = Column(block[1].key._replace(path="wide"), ROWS, np.array([1, 2]))
+    assert seen.amendment([wide]) is not None  # the third one
+    assert need_none(*block)
+    assert seen.amendment([wide, block[0]]) is None
+    assert need_none(wide, block[0])
+    assert not need_none(*block)  # it was forgotten
+    assert seen.amendment(block) is None
+    assert need_none(*block)
