@@ -18,7 +18,7 @@ _BYTES: Final = frozenset((pb.BYTES, pb.NUMPY_BYTES))
 _MOST_FORMS: Final = 1 << 12
 """A shard remembers so many keys and shapes of columns that need no amendment."""
 _MOST_SETTLED: Final = 1 << 8
-"""It remembers so many sets of them, and then forgets all."""
+"""It remembers so many sets of them. Then it forgets all, and the next block of each is compared in full again."""
 _NO_ITEMS: Final = specs.Dict({})
 
 

@@ -237,7 +237,7 @@ class _Side:
             array[places[chosen], chosen] = values[chosen]
 
     def _filled(self, places: Places) -> np.ndarray:
-        """`[capacity, lanes]` bool, true in the first `places` rows of each lane; others are new memory."""
+        """`[capacity, lanes]` bool, true in the first `places` rows of each lane; others take no memory yet."""
         found, most = np.zeros((self._capacity, len(places)), np.bool_), int(places.max(initial=0))
         found[:most] = np.arange(most)[:, None] < places
         return found

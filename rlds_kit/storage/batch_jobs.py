@@ -127,8 +127,9 @@ class EpisodeParts:
     def _in_order(self, most: int) -> Iterator[list[int]]:
         """The numbers of parts that are written together, at most `most`: whole episodes, or parts of others.
 
-        Whole episodes wait until there are so many, but not longer than until another one begins: readers list episodes
-        in the order in which they begin. Parts of others wait for all that need not be written after them.
+        Readers list episodes in the order in which they begin. So whole episodes are collected until there are `most`,
+        or a part of another begins one; and parts of others until there are `most`, or whole episodes must be written
+        that began after one of them. Parts that begin no episode may be written in any order.
         """
         whole, others, has_begun = list[int](), list[int](), False
         for number, is_whole in enumerate(self.blocks.are_whole):

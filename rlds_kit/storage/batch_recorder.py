@@ -250,7 +250,9 @@ class BatchRecorder:
     def _has_no_room(self, buffer: BatchBuffer, state: BatchState, bytes_of_row: int) -> bool:
         """Whether a lane has as many rows as the buffer can take, or rows like this one make the buffer too large.
 
-        The rows of a buffer are chosen by its first row, which has no action; and actions can be far larger.
+        The rows of a buffer are chosen by its first row, which has no action; and actions can be far larger. Memory
+        that is not written yet takes nothing, so it may be as much as the limit. A row that is larger than that has a
+        buffer of its own, which is not cut.
         """
         if state.most >= buffer.capacity and int(state.places.max()) >= buffer.capacity:
             return True

@@ -6,7 +6,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from rlds_kit.storage.jobs import Job
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.shard_set import ShardSet
 from rlds_kit.storage.writer_thread import WriterThread
+
+_CLOSED: Final = "the recorder is closed; open another one on the same directory to add episodes"
 
 
 class OpenEpisodes(Protocol):
@@ -140,7 +142,7 @@ class Intake:
 
     def _refuse(self) -> None:
         if self.closed:
-            raise RecordingError("the recorder is closed; open another one on the same directory to add episodes")
+            raise RecordingError(_CLOSED)
         if self._in_child:
             raise RecordingError(
                 f"this recorder belongs to process {self._pid}; open another one in this process (both may record into "
@@ -150,6 +152,7 @@ class Intake:
             for episode in self._open:
                 episode.count_logged()
         self._thread.check()
+        raise RecordingError(_CLOSED)  # if Ctrl-C has interrupted `close` before it said so
 
     def close(self) -> None:
         """Interrupts open episodes, writes everything and ends the writer thread; does nothing in a forked child.
@@ -160,8 +163,8 @@ class Intake:
         if self._finished or self._in_child:
             return
         with self.lock:
-            self.closed = True
             self._stop()
+            self.closed = True
             for episode in list(self._open):
                 episode.interrupt()
         # If Ctrl-C interrupts the wait, `_finished` is still False, and the next call (at the latest the one at exit)

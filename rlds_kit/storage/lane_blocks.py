@@ -32,7 +32,7 @@ _PLAIN_KINDS: Final = "biufc"
 _TOGETHER: Final = 512
 """Most blocks whose records are made at once."""
 _TOGETHER_BYTES: Final = 4 << 20
-"""Bytes of their columns, about, by the mean of all blocks: memory has the records too until they are written."""
+"""Most bytes of blocks whose records are made at once, about: the records are in memory until they are written."""
 Form = tuple[ColumnKey, tuple[int, ...]]
 """A column, and the shape of its values."""
 
@@ -70,7 +70,7 @@ class LaneBlocks:
         self._rows.extend(rows)
 
     def rows(self) -> np.ndarray:
-        """`[blocks, 4]` int64, the `LaneRows` of each; no block can be added as long as it is used."""
+        """`[blocks, 4]` int64, the `LaneRows` of each; as long as it exists, `add` raises a BufferError."""
         found = np.frombuffer(self._rows, np.int64) if self._rows else np.empty(0, np.int64)
         return found.reshape(-1, len(LaneRows._fields))
 
@@ -143,7 +143,7 @@ class EncodedLanes:
         is_whole = np.array(blocks.are_whole, np.bool_) & can_take & (counts <= CACHED_ROWS)
         self._hashes = hashes_of_whole(columns_of_digests, is_whole)
         nbytes = sum(column.values.nbytes for column in columns) // max(1, len(self._ids)) + 1
-        self._ahead = max(1, min(_TOGETHER, _TOGETHER_BYTES // nbytes))
+        self._ahead = max(1, min(_TOGETHER, _TOGETHER_BYTES // nbytes))  # blocks whose records are made at once
         self._records, self._joined = dict[int, bytes](), 0  # that were made and not taken; all before `_joined` were
 
     def take(self, number: int) -> EncodedBlock | None:
@@ -204,7 +204,9 @@ class EncodedLanes:
 
 
 def _in_all(flags: Sequence[bytes]) -> bytes:
-    """Flags that are true where those of all columns are; NumPy would give up the interpreter's lock.
+    """Flags, bytes of 0 or 1, that are true where those of all columns are.
+
+    NumPy would give up the interpreter's lock.
 
     >>> [*_in_all([bytes([1, 0, 1]), bytes([1, 1, 0])])]
     [1, 0, 0]

@@ -118,7 +118,7 @@ static void fill_descriptions(Description *found, Py_ssize_t count) {
   Py_END_ALLOW_THREADS
 }
 
-/* The begins and sizes of the byte planes that pieces have. */
+/* Begins and sizes of byte planes, without those of pieces that have none. */
 static PyObject *planes_of(const int64_t *bounds, Py_ssize_t count) {
   const size_t size = 2 * sizeof(int64_t);
   Py_ssize_t used = 0;

@@ -94,9 +94,9 @@ def describe_in_python(columns: tuple[Described, ...]) -> list[Description]:
     """What there is to know of pieces of columns before they are written.
 
     Returns:
-      Of each column whether the rows of each piece are equal, one byte each; the XXH3-128 of each, 16 bytes; begin and
-      size of the bytes of each that will be compressed, int64, which has the size 0 if there are none; all these bytes;
-      and begin and size again, without the pieces that have none.
+      Of each column: 1. whether the rows of each piece are equal, one byte each; 2. the XXH3-128 of each piece, 16
+      bytes; 3. begin and size, int64, of the bytes of each piece that will be compressed, with the size 0 if there are
+      none; 4. all these bytes; 5. begin and size once more, without pieces of size 0.
     """
     return [_description(*column) for column in columns]
 

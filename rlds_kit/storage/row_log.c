@@ -423,7 +423,7 @@ PyObject *ends_of(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "O!n", &PyArray_Type, &array, &count)) return NULL;
   if (PyArray_NDIM(array) != 2 || PyArray_TYPE(array) != NPY_UINT8 || !PyArray_IS_C_CONTIGUOUS(array) || count < 0 ||
       count > PyArray_DIM(array, 0))
-    return PyErr_Format(PyExc_ValueError, "expected [%zd or more rows, lanes] of uint8, in one piece", count);
+    return PyErr_Format(PyExc_ValueError, "expected [rows, lanes] of uint8, in one piece, and some of its rows, got %zd", count);
   const uint8_t *ends = PyArray_DATA(array);
   const npy_intp lanes = PyArray_DIM(array, 1), size = count * lanes;
   PyObject *found = Py_BuildValue("([][][])");

@@ -14,6 +14,8 @@ from rlds_kit import RecordingError, SpecError, UnsupportedTypeError, logger
 from rlds_kit import spec as specs
 from rlds_kit.logger import provenance
 from rlds_kit.logger.gymnasium_logger import declare
+from rlds_kit.storage import batch_recorder
+from rlds_kit.storage.batch_buffer import BatchBuffer
 from tests.logger.scripted_vectors import SPACES, Program, Scripted, content_of, programs
 
 NONE = np.zeros(2, np.bool_)
@@ -304,3 +306,34 @@ def test_actions_far_larger_than_observations(tmp_path: Path) -> None:
         for number, step in enumerate(steps[:-1]):
             np.testing.assert_array_equal(step["action"], actions[lane] + number)
     assert len(episodes) == 2
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_rows_that_are_larger_than_the_limit_of_memory(tmp_path: Path, size: int) -> None:
+    """Each has a buffer of its own."""
+    with logger.BatchWriter(tmp_path, 2, autoreset="NextStep", memory_limit=1) as writer:
+        writer.start(np.zeros(2, np.int8))
+        for number in range(1, 4):
+            writer.step(np.full(2, number, np.int8), np.full((2, size), number), np.zeros(2), NONE, NONE)
+    for episode in rlds_kit.open(tmp_path).episodes:
+        steps = list(episode.steps)
+        assert [int(step["observation"]) for step in steps] == [0, 1, 2, 3]
+        assert [step["action"].tolist() for step in steps[:-1]] == [[number] * size for number in (1, 2, 3)]
+
+
+def test_buffers_stay_short_once_rows_were_heavy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those whose first row is light, because it has no action."""
+    capacities = list[int]()
+
+    def made(lanes: int, capacity: int, *pools: Any) -> Any:
+        capacities.append(capacity)
+        return BatchBuffer(lanes, capacity, *pools)
+
+    monkeypatch.setattr(batch_recorder, "BatchBuffer", made)
+    with logger.BatchWriter(tmp_path, 2, autoreset="Disabled", memory_limit=1 << 20) as writer:
+        for _ in range(3):
+            writer.start(np.zeros((2, 1), np.float16))
+            writer.step(np.zeros((2, 1), np.float16), np.zeros((2, 4000)), np.zeros(2), ~NONE, NONE)
+            writer.flush()
+    assert capacities[0] > 1000
+    assert max(capacities[1:]) < 10

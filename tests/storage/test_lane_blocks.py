@@ -195,6 +195,12 @@ def test_records_are_made_ahead_as_far_as_memory_admits(monkeypatch: pytest.Monk
         assert lanes.sizes([len(rows) // 4])
         assert [abs(one - other) <= 1 for one, other in zip(counts, expected, strict=True)] == [True] * len(expected)
         del counts[:]
+        lanes = EncodedLanes(columns, _blocks(rows, are_whole=True), _Fixed(STORED))
+        assert None not in [lanes.take(number) for number in range(len(rows))]
+        assert abs(counts[0] - expected[0]) <= 1
+        del counts[:]
+    monkeypatch.setattr(lane_blocks, "_TOGETHER_BYTES", 1)
+    assert len(EncodedLanes(columns, _blocks(rows, are_whole=True), _Fixed(STORED)).sizes([0, 5])) == 2
 
 
 def test_long_episodes_are_hashed_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Pieces of columns, and the records of their blocks: the same in C and in Python."""
 
 import doctest
+import sys
 from array import array
 from typing import Any, Final
 
@@ -96,6 +97,15 @@ def test_columns_are_encoded_together_as_far_as_memory_admits(monkeypatch: pytes
     del counts[:]
     assert lane_pieces.pack_pieces(columns, rows, choose) == found
     assert counts == [2, 2, 1]
+
+
+def test_what_is_found_of_columns_is_freed() -> None:
+    """Each result has one reference, which the caller has."""
+    data, spans = (np.arange(4096) % 251).astype(np.uint8), _spans(*((512 * number, 64, 8) for number in range(8)))
+    found = piece_functions.describe((Described(data, spans, 8, 8, 0, 32, 2048),))[0]
+    assert len(found[4]) == 16 * 8
+    references = [sys.getrefcount(each) for each in found]
+    assert references == [references[0]] * len(found)
 
 
 @pytest.mark.skipif(block.native is None, reason="the twin leaves this to NumPy")

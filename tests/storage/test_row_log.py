@@ -167,7 +167,7 @@ def test_where_episodes_end_is_found_alike(data: Any, lanes: int, room: int, den
 )
 def test_other_rows_of_ends_are_refused(ends: np.ndarray, count: int) -> None:
     """No byte of other memory is read."""
-    with pytest.raises(ValueError, match="or more rows, lanes"):
+    with pytest.raises(ValueError, match="and some of its rows"):
         row_log.ends_of(ends, count)
 
 

@@ -85,3 +85,14 @@ def test_blocks_of_known_columns_need_none_in_any_order(monkeypatch: pytest.Monk
     assert not need_none(*block)  # it was forgotten
     assert seen.amendment(block) is None
     assert need_none(*block)
+
+
+def test_an_item_that_a_later_block_lacks_is_described_after_blocks_of_the_same_columns() -> None:
+    """Of a declared dict, rows without an item count: the columns alone do not tell."""
+    number = specs.Array((), np.float64)
+    seen = SeenFields(to_message(specs.Dict({"info": specs.Dict({"a": number, "b": number})})))
+    keys = [ColumnKey(f"info/{name}", pb.ARRAY, np.dtype(np.float64), 0) for name in "ab"]
+    first, second = (Column(key, ROWS, np.zeros(2)) for key in keys)
+    assert [seen.amendment([first, second]) for _ in range(2)] == [None, None]
+    assert not seen.needs_none([(key, ()) for key in keys])
+    assert seen.amendment([first, Column(keys[1], ROWS[:1], np.zeros(1))]) is not None
