@@ -12,7 +12,7 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.jobs import Parts
 from rlds_kit.storage.lane_blocks import EncodedBlock, EncodedLanes, Form, LaneBlocks
-from rlds_kit.storage.lane_pieces import LaneColumn
+from rlds_kit.storage.lane_pieces import TOGETHER_BYTES, LaneColumn
 from rlds_kit.storage.plausible import ID_BYTES
 
 _MOST_PARTS: Final = 1 << 10
@@ -20,9 +20,6 @@ _MOST_PARTS: Final = 1 << 10
 and each time the playing thread may have to wait for it, and to be woken."""
 _LEAST_PARTS: Final = 64
 """So many parts may always be written together, however heavy they are: fewer take longer."""
-_TOGETHER_BYTES: Final = 4 << 20
-"""Bytes of rows that are written together, about, by the mean of all parts. Until they are written, they are in memory
-as rows, as records and as chunks."""
 _ID_FIELD: Final = bytes((0x0A, ID_BYTES))
 """Tag and size of EpisodeEnd.episode_id."""
 
@@ -114,7 +111,7 @@ class EpisodeParts:
         lasts = {key: end.SerializeToString() for key, end in kinds.items()}
         row_bytes = 0 if written is None else written.row_bytes
         part_bytes = row_bytes * (sum(end_rows) - sum(first_rows)) // max(1, len(self)) + 1
-        for numbers in self._in_order(min(_MOST_PARTS, max(_LEAST_PARTS, _TOGETHER_BYTES // part_bytes))):
+        for numbers in self._in_order(min(_MOST_PARTS, max(_LEAST_PARTS, TOGETHER_BYTES // part_bytes))):
             ids = [self.blocks.ids[number] for number in numbers]
             starts, ends = list[bytes](), list[bytes]()
             for number, episode_id in zip(numbers, ids, strict=True):
@@ -134,10 +131,11 @@ class EpisodeParts:
         whole, others, has_begun = list[int](), list[int](), False
         for number, is_whole in enumerate(self.blocks.are_whole):
             begins = not is_whole and self._starts[number] is not None
-            if len(others) == most or (has_begun and len(whole) == most) or (has_begun and begins and whole):
+            is_due = len(whole) == most or (begins and len(whole) > 0)
+            if len(others) == most or (is_due and has_begun):
                 yield others
                 others, has_begun = [], False
-            if len(whole) == most or (begins and whole):
+            if is_due:
                 yield whole
                 whole = []
             (whole if is_whole else others).append(number)

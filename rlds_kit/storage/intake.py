@@ -152,7 +152,7 @@ class Intake:
             for episode in self._open:
                 episode.count_logged()
         self._thread.check()
-        raise RecordingError(_CLOSED)  # if Ctrl-C has interrupted `close` before it said so
+        raise RecordingError(_CLOSED)  # Ctrl-C has interrupted `close` before it set `closed`
 
     def close(self) -> None:
         """Interrupts open episodes, writes everything and ends the writer thread; does nothing in a forked child.

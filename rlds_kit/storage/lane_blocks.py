@@ -23,7 +23,7 @@ from rlds_kit.storage.block_header import after_rows, before_rows
 from rlds_kit.storage.column_encoder import WORTHWHILE_BYTES
 from rlds_kit.storage.digest import CACHED_ROWS, EpisodeDigest, Identity, LeafForms, LeafValues, identity_of
 from rlds_kit.storage.filter_choice import LIGHT_ROW, FilterChoice
-from rlds_kit.storage.lane_pieces import BEGIN, FIRST, STOP, LaneColumn, pack_pieces
+from rlds_kit.storage.lane_pieces import BEGIN, FIRST, STOP, TOGETHER_BYTES, LaneColumn, pack_pieces
 from rlds_kit.storage.leaf import ColumnKey, field_of
 from rlds_kit.storage.leaf_states import IS_THERE, StateColumn, add_values
 from rlds_kit.storage.whole_hashes import HashedColumn, hashes_of_whole
@@ -31,8 +31,6 @@ from rlds_kit.storage.whole_hashes import HashedColumn, hashes_of_whole
 _PLAIN_KINDS: Final = "biufc"
 _TOGETHER: Final = 512
 """Most blocks whose records are made at once."""
-_TOGETHER_BYTES: Final = 4 << 20
-"""Most bytes of blocks whose records are made at once, about: the records are in memory until they are written."""
 Form = tuple[ColumnKey, tuple[int, ...]]
 """A column, and the shape of its values."""
 
@@ -143,7 +141,7 @@ class EncodedLanes:
         is_whole = np.array(blocks.are_whole, np.bool_) & can_take & (counts <= CACHED_ROWS)
         self._hashes = hashes_of_whole(columns_of_digests, is_whole)
         nbytes = sum(column.values.nbytes for column in columns) // max(1, len(self._ids)) + 1
-        self._ahead = max(1, min(_TOGETHER, _TOGETHER_BYTES // nbytes))  # blocks whose records are made at once
+        self._ahead = max(1, min(_TOGETHER, TOGETHER_BYTES // nbytes))  # blocks whose records are made at once
         self._records, self._joined = dict[int, bytes](), 0  # that were made and not taken; all before `_joined` were
 
     def take(self, number: int) -> EncodedBlock | None:

@@ -27,8 +27,9 @@ _MOST_BYTES: Final = 1 << 16
 _ANY_BYTES: Final = (1 << 63) - 1
 _SEGMENT_BYTES: Final = 16
 """Begin and size of a segment of byte planes."""
-_TOGETHER_BYTES: Final = 4 << 20
-"""Columns are encoded together while they have so many bytes: meanwhile, memory has as many of their byte planes."""
+TOGETHER_BYTES: Final = 4 << 20
+"""Columns are encoded together, records made, and parts of episodes written, while their rows have so many bytes,
+about: meanwhile, memory has as many of their byte planes, as records, and as chunks."""
 
 LANE, BEGIN, STOP, FIRST = range(4)
 """The last axis of the rows of blocks, see `lane_blocks.LaneRows`."""
@@ -104,7 +105,7 @@ def _groups(columns: Sequence[LaneColumn]) -> Iterator[list[LaneColumn]]:
     """The columns that are encoded together, in their order."""
     group, nbytes = list[LaneColumn](), 0
     for column in columns:
-        if group and nbytes + column.values.nbytes > _TOGETHER_BYTES:
+        if group and nbytes + column.values.nbytes > TOGETHER_BYTES:
             yield group
             group, nbytes = [], 0
         group.append(column)

@@ -189,7 +189,7 @@ def test_records_are_made_ahead_as_far_as_memory_admits(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(lane_blocks, "join_lanes", counted)
     for most, expected in ((nbytes + len(rows), [len(rows)]), (nbytes // 4, [len(rows) // 4, len(rows) // 4])):
-        monkeypatch.setattr(lane_blocks, "_TOGETHER_BYTES", most)
+        monkeypatch.setattr(lane_blocks, "TOGETHER_BYTES", most)
         lanes = EncodedLanes(columns, _blocks(rows, are_whole=True), _Fixed(STORED))
         assert lanes.sizes([1, 2])
         assert lanes.sizes([len(rows) // 4])
@@ -199,7 +199,7 @@ def test_records_are_made_ahead_as_far_as_memory_admits(monkeypatch: pytest.Monk
         assert None not in [lanes.take(number) for number in range(len(rows))]
         assert abs(counts[0] - expected[0]) <= 1
         del counts[:]
-    monkeypatch.setattr(lane_blocks, "_TOGETHER_BYTES", 1)
+    monkeypatch.setattr(lane_blocks, "TOGETHER_BYTES", 1)
     assert len(EncodedLanes(columns, _blocks(rows, are_whole=True), _Fixed(STORED)).sizes([0, 5])) == 2
 
 

@@ -93,7 +93,7 @@ def test_columns_are_encoded_together_as_far_as_memory_admits(monkeypatch: pytes
     assert counts == [5] + [1] * 5  # each one again, whose filter was chosen
     assert [each.is_encoded for each in found] == [b"\x01\x01"] * 5
     assert lane_pieces.pack_pieces(columns, rows, choose) == found
-    monkeypatch.setattr(lane_pieces, "_TOGETHER_BYTES", 2 * columns[0].values.nbytes)
+    monkeypatch.setattr(lane_pieces, "TOGETHER_BYTES", 2 * columns[0].values.nbytes)
     del counts[:]
     assert lane_pieces.pack_pieces(columns, rows, choose) == found
     assert counts == [2, 2, 1]
