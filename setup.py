@@ -26,7 +26,7 @@ ROOMS = (
 )
 CACHED = ("row_by_row", "runs", "shuffle", "sparse_xor", "past_cache", "new_memory", "xxh3")
 FILTERS = (*CACHED, "noise_split", "predict")
-ROWS = ("_rows", "bounds", "row_form", "row_log", "past_cache", "new_memory")
+ROWS = ("_rows", "bounds", "row_ends", "row_form", "row_log", "past_cache", "new_memory")
 BLOCKS = ("_blocks", "leaf_states", "pack", "pieces", "shuffle", "whole", "xxh3")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"

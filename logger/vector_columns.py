@@ -5,7 +5,7 @@ by row, only for the environments that have them.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -22,9 +22,10 @@ from rlds_kit.logger.batch_fields import BatchField, as_array
 from rlds_kit.logger.batch_infos import BatchInfos, InfoColumns, InfoRow
 from rlds_kit.logger.episode_log import break_off
 from rlds_kit.logger.first_error import FirstError
+from rlds_kit.logger.last_rows import LastRows
 from rlds_kit.logger.vector_result import Flags, VectorResult, start_provenance
 from rlds_kit.storage.array_columns import NotColumnsError
-from rlds_kit.storage.array_form import any_true, is_alike
+from rlds_kit.storage.array_form import any_true
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves, RowKeys
 from rlds_kit.storage.bounds import Bounds
 from rlds_kit.storage.episode_messages import start_message
@@ -95,7 +96,8 @@ class VectorColumns:
         fields = {name: BatchField(name, declared.fields.get(name), num_envs) for name in (OBSERVATION, ACTION, REWARD)}
         self._observation, self._action, self._reward = fields.values()
         infos = (BatchInfos(num_envs, self._none) if record_info else None for _ in range(2))
-        self._infos, self._final_infos = infos
+        self._infos, last_infos = infos
+        self._last_rows = LastRows(self._observation, last_infos, num_envs)
         self._started_ns = np.zeros(num_envs, np.int64) if record_time else None
         acted = self._rows.fields.leaves({}, {DISCOUNT: 1.0})[1]
         self._discount = acted.keys[0]
@@ -204,7 +206,7 @@ class VectorColumns:
         ended = over & self.running
         self._append((self.running & ~ended).nonzero()[0], observations, vector_info.of_steps(infos), acted, errors)
         if any_true(ended):
-            self._append_final(ended.nonzero()[0], observations, infos, acted, errors)
+            self._append_last(ended.nonzero()[0], observations, infos, acted, errors)
             self._end(ended & self.running, truncated, acted[2])
         self._resets.reset_without_seed(over)
         self._begin_next(over, errors)
@@ -313,57 +315,13 @@ class VectorColumns:
         done = self._action.leaves(actions, fields, is_acted=True) + self._reward.leaves(rewards, fields, is_acted=True)
         return [*done, BatchLeaf(self._discount, _discounts(terminated))]
 
-    def _final(
-        self, lanes: np.ndarray, others: Any, infos: Any, acted: Acted, times: np.ndarray | None
-    ) -> BatchLeaves | None:
-        """The columns of the last rows of some lanes; None if they must be recorded row by row.
-
-        Raises:
-          NotColumnsError: likewise.
-        """
-        if not isinstance(infos, dict):
-            return None
-        observations, mask, own, own_mask = (infos.get(name) for name in vector_info.FINAL)
-        if observations is None:
-            return BatchLeaves([], self._acted(acted))
-        if not (self._have_all(mask, lanes) and self._have_all(own_mask, lanes) and isinstance(own, Mapping | None)):
-            return None
-        are_own = own and not vector_info.OWN_STATISTICS.isdisjoint(own)
-        if are_own and not infos.keys().isdisjoint(vector_info.STATISTICS):
-            return None  # statistics of both have masks of their own
-        batch = self._stacked(as_array(observations), lanes, others)
-        leaves = self._observation.leaves(batch, self._rows.fields, is_acted=False)
-        if self._final_infos is not None:
-            found, single = self._final_infos.leaves(vector_info.of_finals(infos), self._rows.fields)
-            if single[lanes].any():
-                return None
-            leaves += (each._replace(mask=None) if self._have_all(each.mask, lanes) else each for each in found)
-        if times is not None:
-            leaves.append(BatchLeaf(self._time, times))
-        return BatchLeaves(leaves, self._acted(acted))
-
-    def _stacked(self, batch: Any, lanes: np.ndarray, others: Any) -> Any:  # observations of any type
-        """An object array of the observations of some lanes as one array like those of others; else unchanged."""
-        are_arrays = isinstance(batch, np.ndarray) and isinstance(others, np.ndarray) and others.ndim > 1
-        if not are_arrays or batch.dtype != np.object_ or not batch.shape[:1] == others.shape[:1] == self._none.shape:
-            return batch
-        items = batch[lanes].tolist()
-        if not all(type(item) is np.ndarray and is_alike(item, others[0]) for item in items):
-            return batch
-        found = np.zeros_like(others)
-        found[lanes] = items
-        return found
-
-    def _have_all(self, mask: Any, lanes: np.ndarray) -> bool:  # of any type in other people's infos
-        """Whether all of these lanes have a value."""
-        is_mask = isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == self._none.shape
-        return mask is None or (is_mask and bool(mask[lanes].all()))
-
-    def _append_final(self, lanes: np.ndarray, observations: Any, infos: Any, acted: Acted, errors: FirstError) -> None:
+    def _append_last(self, lanes: np.ndarray, observations: Any, infos: Any, acted: Acted, errors: FirstError) -> None:
         """Adds the last row of episodes that ended with an autoreset in the same step, which has other observations."""
-        times = self._times(lanes)
+        times, fields = self._times(lanes), self._rows.fields
+        timed = [] if times is None else [BatchLeaf(self._time, times)]
         try:
-            leaves = self._final(lanes, observations, infos, acted, times)
+            observed = self._last_rows.leaves(infos, lanes, observations, fields=fields, times=timed)
+            leaves = None if observed is None else BatchLeaves(observed, self._acted(acted))
         except NotColumnsError:
             leaves = None
         if leaves is not None:

@@ -14,6 +14,7 @@ from rlds_kit.storage.batch_jobs import Starts
 from rlds_kit.storage.batch_leaves import RowKeys
 from rlds_kit.storage.bounds import Bounds, copy_inside
 from rlds_kit.storage.mapped_memory import mapped_array
+from rlds_kit.storage.row_ends import ends_of
 from rlds_kit.storage.row_form import MaskedForm
 
 REFUSE, CLOSE, BEGIN = range(3)
@@ -246,18 +247,6 @@ def _are_flags(given: Any, lanes: int) -> bool:  # of any type, as above
     return is_array and given.shape == (lanes,) and given.flags.c_contiguous
 
 
-def ends_of_in_python(ends: np.ndarray, count: int) -> tuple[list[int], list[int], list[int]]:
-    """Where the first rows of an array `[rows, lanes]` uint8 are not zero: rows, ascending, lanes, and values.
-
-    NumPy gives up the interpreter's lock in each of these calls, and the thread that plays may keep it for long.
-
-    >>> ends_of_in_python(np.array([[0, 2], [1, 3], [1, 1]], np.uint8), 2)
-    ([0, 1, 1], [1, 0, 1], [2, 1, 3])
-    """
-    rows, lanes = ends[:count].nonzero()
-    return rows.tolist(), lanes.tolist(), ends[rows, lanes].tolist()
-
-
 def log_step_in_python(log: LogArrays, forms: tuple[LogForm, ...], actions: Any, result: Any) -> bool:  # as above
     """Adds the results of a step to a log: the reference for `log_step` in C. Recorders do not use it, either.
 
@@ -328,7 +317,4 @@ IS_ATOMIC: Final = hasattr(native, "log_row")
 `log_row_in_python`, and the row would be lost."""
 log_row: Final[Callable[[LogArrays, LogColumns, tuple[Any, ...], Masks, Any, Any], int]] = getattr(
     native, "log_row", log_row_in_python
-)
-ends_of: Final[Callable[[np.ndarray, int], tuple[list[int], list[int], list[int]]]] = getattr(
-    native, "ends_of", ends_of_in_python
 )

@@ -21,7 +21,6 @@ from rlds_kit.storage.row_log import (
     LogColumns,
     LogForm,
     RowLog,
-    ends_of_in_python,
     log_row,
     log_row_in_python,
     log_step_in_python,
@@ -144,31 +143,6 @@ def test_what_a_log_knows(log_row: Any) -> None:
     assert columns[1].sum() == 5
     assert columns[0][places + 1, range(LANES)].tolist() == [1, 2, 3]
     assert log_row(log._arrays, columns, values, None, no, no) == -1  # it is full
-
-
-@given(data=st.data(), lanes=st.integers(0, 70), room=st.integers(0, 20), density=st.sampled_from([0.0, 0.02, 0.5]))
-def test_where_episodes_end_is_found_alike(data: Any, lanes: int, room: int, density: float) -> None:
-    """In C, which looks at eight lanes at once, and by NumPy."""
-    rng, count = np.random.default_rng(data.draw(st.integers(0, 99))), data.draw(st.integers(0, room))
-    ends = np.where(rng.random((room, lanes)) < density, rng.integers(1, 4, (room, lanes)), 0).astype(np.uint8)
-    assert row_log.ends_of(ends, count) == ends_of_in_python(ends, count)
-
-
-@pytest.mark.skipif(native is None, reason="the twin leaves this to NumPy")
-@pytest.mark.parametrize(
-    ("ends", "count"),
-    [
-        (np.zeros((2, 3), np.uint8), 3),
-        (np.zeros((2, 3), np.uint8), -1),
-        (np.zeros((2, 3), np.int8), 1),
-        (np.zeros(3, np.uint8), 1),
-        (np.zeros((2, 6), np.uint8)[:, ::2], 1),
-    ],
-)
-def test_other_rows_of_ends_are_refused(ends: np.ndarray, count: int) -> None:
-    """No byte of other memory is read."""
-    with pytest.raises(ValueError, match="and some of its rows"):
-        row_log.ends_of(ends, count)
 
 
 @pytest.mark.parametrize("log_row", [log_row, log_row_in_python])
