@@ -24,7 +24,7 @@ class LastRows:
 
     Attributes:
       observation: turns observations into columns.
-      infos: likewise those of last rows; None: infos are not recorded.
+      infos: likewise infos, of last rows alone, as it remembers their form; None: infos are not recorded.
       num_envs: number of environments.
     """
 
@@ -39,13 +39,14 @@ class LastRows:
 
         Args:
           infos: of the step, of any type.
-          lanes: whose episodes have ended.
-          others: the observations of the next episodes.
+          lanes: the numbers of those whose episodes have ended.
+          others: the observations that the step returned for all environments; what last ones are stacked like.
           fields: of the recorder.
           times: columns that these rows have too, if they have an observation.
 
         Returns:
-          None: they must be recorded row by row. No columns: the environments return no last observations.
+          None: they must be recorded row by row. An empty list: the environments return no last observations, so the
+          rows have nothing of the observation side.
 
         Raises:
           NotColumnsError: they must be recorded row by row.
@@ -59,13 +60,14 @@ class LastRows:
             return None
         are_own = own and not vector_info.OWN_STATISTICS.isdisjoint(own)
         if are_own and not infos.keys().isdisjoint(vector_info.STATISTICS):
-            return None  # statistics of both have masks of their own
+            return None  # two infos with statistics, each with a mask of its own, cannot be one column
         batch = self._stacked(as_array(observations), lanes, others)
         leaves = self.observation.leaves(batch, fields, is_acted=False)
         if self.infos is not None:
             found, single = self.infos.leaves(vector_info.of_finals(infos), fields)
-            if single[lanes].any():
+            if single[lanes].any():  # lanes with infos that no column can have
                 return None
+            # Without a mask, rows are in the form of earlier ones.
             leaves += (each._replace(mask=None) if self._have_all(each.mask, lanes) else each for each in found)
         return [*leaves, *times]
 

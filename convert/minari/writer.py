@@ -13,6 +13,7 @@ from gymnasium import spaces
 
 from rlds_kit.base.errors import SpecError
 from rlds_kit.base.origin import SOURCE
+from rlds_kit.base.reset_chain import RESET_CHAIN
 from rlds_kit.base.step import ACTED_FIELDS, ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, EpisodeEnd
 from rlds_kit.convert.final_observation import with_final_observation
 from rlds_kit.convert.minari.columns import column, in_json, leaves
@@ -65,9 +66,7 @@ class MinariWriter:
             options=self._options(whole.options, losses),
             metadata=self._episode_metadata(whole.metadata, losses),
         )
-        losses += [
-            Loss(f"provenance/{name}", "Minari holds one environment for a dataset") for name in whole.provenance
-        ]
+        losses += [Loss(f"provenance/{name}", _why_not_kept(name)) for name in whole.provenance]
         if self._summarises and isinstance(fitted.acted, Rows):
             fitted = replace(fitted, metadata={**_statistics(fitted.acted.columns[REWARD]), **fitted.metadata})
         return fitted, losses
@@ -245,6 +244,13 @@ def _flags(rows: Sequence[Row], terminated: bool, truncated: bool) -> dict[str, 
         found[key] = np.array([bool(row.get(name, False)) for row in rows], np.bool_)
         found[key][-1] = last
     return found
+
+
+def _why_not_kept(name: str) -> str:
+    """The reason for the loss of an entry of an episode's provenance."""
+    if name == RESET_CHAIN:
+        return "Minari has no place for how an episode follows from the last seed, which `rlds-kit replay` needs"
+    return "Minari holds one environment for a dataset"
 
 
 def _end(episode: ForeignEpisode, losses: list[Loss]) -> EpisodeEnd:

@@ -9,12 +9,19 @@ import importlib
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from rlds_kit.base.errors import RldsKitError
+
+VECTOR: Final = "gymnasium.vector"
+"""The interface of vector environments."""
+_OF_VECTORS: Final = frozenset(("num_envs", "vectorization_mode", "vector_kwargs"))
+"""Keyword arguments of `gymnasium.make_vec` that are not those of a sub-environment."""
+_OF_MAKE: Final = frozenset(("max_episode_steps", "disable_env_checker"))
+"""Those which are of `gymnasium.make`, not of the class of the environment: parts of its spec."""
 
 
 class NotRebuiltError(RldsKitError, ValueError):
@@ -22,7 +29,7 @@ class NotRebuiltError(RldsKitError, ValueError):
 
 
 def make(environment: Mapping[str, Any], **kwargs: Any) -> Any:
-    """Makes the Gymnasium environment that `Dataset.environment` describes.
+    """Makes the Gymnasium environment that `Dataset.environment` describes; of a vector environment, a sub-environment.
 
     Wrappers that write videos are left out.
 
@@ -38,6 +45,7 @@ def make(environment: Mapping[str, Any], **kwargs: Any) -> Any:
     'CartPole-v1'
     """
     require_form(environment)
+    environment = _of_one(environment)
     identifier = str(environment.get("id") or "")
     if not identifier:
         raise NotRebuiltError(
@@ -71,6 +79,23 @@ def require_form(environment: Mapping[str, Any]) -> None:
         parts += [spec.get("kwargs") or {}, *(wrappers if isinstance(wrappers, list | tuple) else [wrappers])]
     if not all(isinstance(each, Mapping) for each in parts):
         raise NotRebuiltError("the recorded description of the environment is none of Gymnasium's; make it by hand")
+
+
+def _of_one(environment: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The description that one environment, or sub-environment, is made from."""
+    if environment.get("interface") != VECTOR:
+        return environment
+    alone = {**environment, "kwargs": _without(_OF_VECTORS, environment.get("kwargs") or {})}
+    spec = environment.get("spec")
+    if spec is None:
+        return alone
+    kwargs = spec.get("kwargs") or {}
+    of_make = {name: item for name, item in kwargs.items() if name in _OF_MAKE}
+    return {**alone, "spec": {**spec, **of_make, "kwargs": _without(_OF_VECTORS | _OF_MAKE, kwargs)}}
+
+
+def _without(names: frozenset[str], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: item for name, item in kwargs.items() if name not in names}
 
 
 def _require_registered(identifier: str, spec: Mapping[str, Any]) -> None:

@@ -254,7 +254,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         return fresh._view(order=np.array(found, np.int64))
 
     def make_env(self, **kwargs: Any) -> Any:  # a gymnasium.Env
-        """Makes the Gymnasium environment that the first run recorded.
+        """Makes the Gymnasium environment that the first run recorded; of a vector environment, one sub-environment.
 
         A dataset may come from an untrusted source: only environments that are registered with Gymnasium are made, and
         only wrappers of Gymnasium and of imported modules are applied. No module that a dataset names is imported,

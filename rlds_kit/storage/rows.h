@@ -1,4 +1,4 @@
-/* What _rows.c, bounds.c, row_form.c and row_log.c share. */
+/* What _rows.c, bounds.c, row_ends.c, row_form.c and row_log.c share. */
 
 #ifndef RLDS_KIT_STORAGE_ROWS_H
 #define RLDS_KIT_STORAGE_ROWS_H

@@ -184,6 +184,7 @@ def _record(path: Path, **fields: Any) -> None:
         ({"seed": 2**70}, {"seed": 1}),
         ({"options": {"deep": {"none": None}, "x": 1}}, {"options/deep/none": 1}),
         ({"provenance": {"robot": "r2"}}, {"provenance/robot": 1}),
+        ({"provenance": {"reset_chain": {"seed": 3}}}, {"provenance/reset_chain": 1}),
     ],
 )
 def test_what_minari_cannot_hold_is_refused_or_counted(
@@ -197,6 +198,13 @@ def test_what_minari_cannot_hold_is_refused_or_counted(
     report = convert(tmp_path / "ours", root / "copy-v0", "minari", allow_loss=True)
     assert {loss.field: loss.values for loss in report.losses} == lost
     assert report.episodes == 1
+
+
+def test_a_lost_reset_chain_is_explained(root: Path, tmp_path: Path) -> None:
+    """Every recording of an environment has one: what it is, and who needs it."""
+    _record(tmp_path / "ours", provenance={"reset_chain": {"seed": 3}})
+    with pytest.raises(ConversionError, match=r"how an episode follows from the last seed, which .* replay. needs"):
+        convert(tmp_path / "ours", root / "copy-v0", "minari")
 
 
 @pytest.mark.parametrize("kind", ["minari", "minari-arrow"])

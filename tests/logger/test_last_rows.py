@@ -10,7 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
 
 import rlds_kit
-from rlds_kit import logger
+from rlds_kit import EpisodeEnd, logger
 from rlds_kit.logger import vector_info
 from rlds_kit.storage.batch_recorder import BatchRecorder
 from rlds_kit.storage.policy import FlushPolicy
@@ -48,14 +48,32 @@ class _Statistics(VectorWrapper[Any, Any, Any, Any, Any]):
         return observations, rewards, terminated, truncated, infos
 
 
-def _envs() -> VectorEnv[Any, Any, Any]:
-    makes = [lambda: _Counted(gymnasium.make("CartPole-v1"))] * 3
+class _Said(_Counted):
+    """Has a text in its infos too, which no column of a batch has."""
+
+    def step(self, action: Any) -> Any:
+        """Adds it."""
+        *result, info = super().step(action)
+        return *result, {**info, "say": f"step {self._count}"}
+
+
+class _Measured(_Counted):
+    """Has statistics of its own in its infos."""
+
+    def step(self, action: Any) -> Any:
+        """Adds them."""
+        *result, info = super().step(action)
+        return *result, {**info, "episode": {"l": self._count}}
+
+
+def _envs(wrapper: type[_Counted] = _Counted) -> VectorEnv[Any, Any, Any]:
+    makes = [lambda: wrapper(gymnasium.make("CartPole-v1"))] * 3
     return _Statistics(SyncVectorEnv(makes, autoreset_mode=AutoresetMode.SAME_STEP))
 
 
-def _play(directory: Path, **options: Any) -> list[bytes]:
+def _play(directory: Path, wrapper: type[_Counted] = _Counted, **options: Any) -> list[bytes]:
     """Records some steps; returns the content digests of all episodes."""
-    with logger.VectorLogger(_envs(), directory, **options) as envs:
+    with logger.VectorLogger(_envs(wrapper), directory, **options) as envs:
         envs.reset(seed=5)
         for step in range(120):
             envs.step(np.array([0, 1, step % 2]))
@@ -96,6 +114,74 @@ def test_last_rows_that_are_no_columns_are_recorded_one_by_one(
     monkeypatch.setattr(_Statistics, "step", damaged)
     if damage != "final_info":  # which must be a dict with a callback too
         assert _play(tmp_path / "columns") == _play(tmp_path / "rows", info_fn=lambda info: info)
+
+
+def test_texts_in_last_infos_are_recorded(tmp_path: Path) -> None:
+    """In rows of their own."""
+    columns = _play(tmp_path / "columns", _Said)
+    assert columns == _play(tmp_path / "rows", _Said, info_fn=lambda info: info)
+    episode = next(each for each in rlds_kit.open(tmp_path / "columns").episodes if each.end is EpisodeEnd.TERMINATED)
+    assert episode.steps[-1]["info"]["say"] == f"step {episode.length - 1}"
+
+
+def test_statistics_of_environments_beside_those_of_a_wrapper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wrapper's count where it has some: here for one environment."""
+    step = _Statistics.step
+
+    def partial(self: _Statistics, actions: Any) -> Any:
+        *result, infos = step(self, actions)
+        if "_episode" in infos:
+            mask = infos["_episode"] & [True, False, False]
+            infos |= {"episode": {"l": np.where(mask, 7, 0), "_l": mask}, "_episode": mask}
+        return *result, infos
+
+    monkeypatch.setattr(_Statistics, "step", partial)
+    columns = _play(tmp_path / "columns", _Measured)
+    assert columns == _play(tmp_path / "rows", _Measured, info_fn=lambda info: info)
+    ended = [each for each in rlds_kit.open(tmp_path / "columns").episodes if each.end is EpisodeEnd.TERMINATED]
+    lengths = {(each.steps[-1]["info"]["episode"]["l"], each.length - 1) for each in ended}
+    assert any(own == length != 7 for own, length in lengths)
+    assert any(own == 7 != length for own, length in lengths)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_times_of_last_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool) -> None:
+    """They are those of their observations: without one, a row has no time."""
+    step = _Statistics.step
+
+    def changed(self: _Statistics, actions: Any) -> Any:
+        *result, infos = step(self, actions)
+        return *result, infos if is_there else {name: item for name, item in infos.items() if "final_obs" not in name}
+
+    monkeypatch.setattr(_Statistics, "step", changed)
+    for name, info_fn in (("columns", None), ("rows", lambda info: info)):
+        directory = tmp_path / name
+        _play(directory, record_time=True, info_fn=info_fn)
+        ended = [each for each in rlds_kit.open(directory).episodes if each.end is EpisodeEnd.TERMINATED]
+        assert len(ended) > 20
+        for episode in ended:
+            *before, last = [row.get("time_ns") for row in episode.steps]
+            assert (last is not None) == is_there
+            assert (np.diff(np.array(before, np.int64)) >= 0).all()
+
+
+def test_a_last_observation_of_another_dtype_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not converted to that of the others."""
+    step = _Statistics.step
+
+    def widened(self: _Statistics, actions: Any) -> Any:
+        *result, infos = step(self, actions)
+        for lane in np.flatnonzero(infos.get("_final_obs", ())):
+            infos["final_obs"][lane] = infos["final_obs"][lane].astype(np.float64) + 1e-12
+        return *result, infos
+
+    monkeypatch.setattr(_Statistics, "step", widened)
+    with pytest.warns(UserWarning, match="observation"):
+        columns = _play(tmp_path / "columns")
+    with pytest.warns(UserWarning, match="observation"):
+        assert columns == _play(tmp_path / "rows", info_fn=lambda info: info)
+    dtypes = {each.steps[-1]["observation"].dtype.name for each in rlds_kit.open(tmp_path / "columns").episodes}
+    assert "float64" in dtypes
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])

@@ -1,5 +1,6 @@
 """Where episodes end in the rows of a log."""
 
+import doctest
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlds_kit.storage import row_ends
 from rlds_kit.storage.array_form import native
 from rlds_kit.storage.row_ends import ends_of, ends_of_in_python
 
@@ -34,3 +36,7 @@ def test_other_rows_of_ends_are_refused(ends: np.ndarray, count: int) -> None:
     """No byte of other memory is read."""
     with pytest.raises(ValueError, match="and some of its rows"):
         ends_of(ends, count)
+
+
+def test_examples() -> None:
+    assert doctest.testmod(row_ends).failed == 0

@@ -10,17 +10,14 @@ from typing import Any, Final
 
 import gymnasium
 
-from rlds_kit.base.environment import NotRebuiltError, make, require_form
+from rlds_kit.base.environment import VECTOR, NotRebuiltError, make
 
 SINGLE: Final = "gymnasium"
-VECTOR: Final = "gymnasium.vector"
 PLAIN_VECTORS: Final = (
     "gymnasium.vector.sync_vector_env.SyncVectorEnv",
     "gymnasium.vector.async_vector_env.AsyncVectorEnv",
 )
 """Vector environments that do what their sub-environments would do alone."""
-OF_VECTORS: Final = frozenset(("num_envs", "vectorization_mode", "vector_kwargs"))
-"""Keyword arguments of `gymnasium.make_vec` that are not those of a sub-environment."""
 TIME_LIMIT: Final = "gymnasium.wrappers.common.TimeLimit"
 """Limits are not among the wrappers of an `EnvSpec`: it has the outermost one as `max_episode_steps`."""
 VIDEO: Final = "gymnasium.wrappers.rendering.RecordVideo"
@@ -45,7 +42,7 @@ def rebuilt(provenance: Mapping[str, Any], **kwargs: Any) -> gymnasium.Env[Any, 
     try:
         _require_known_interface(provenance)
         _require_described_wrappers(provenance)
-        env: gymnasium.Env[Any, Any] = make(_of_one(provenance), **kwargs)
+        env: gymnasium.Env[Any, Any] = make(provenance, **kwargs)
     except NotRebuiltError:
         raise
     except Exception as error:
@@ -101,20 +98,6 @@ def _require_plain_vector(provenance: Mapping[str, Any]) -> None:
             f"it was recorded in a vector environment ({', '.join([*layers, str(name)])}) whose sub-environments "
             "cannot be made one by one; only those of SyncVectorEnv and AsyncVectorEnv without wrappers can"
         )
-
-
-def _of_one(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """The description that one environment, or sub-environment, is made from."""
-    require_form(provenance)
-    if provenance.get("interface") != VECTOR:
-        return dict(provenance)
-    spec = provenance.get("spec")
-    alone = {**provenance, "kwargs": _without_vector(provenance.get("kwargs"))}
-    return alone if spec is None else {**alone, "spec": {**spec, "kwargs": _without_vector(spec.get("kwargs"))}}
-
-
-def _without_vector(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {name: item for name, item in (kwargs or {}).items() if name not in OF_VECTORS}
 
 
 def _require_described_wrappers(provenance: Mapping[str, Any]) -> None:

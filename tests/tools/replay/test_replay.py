@@ -243,9 +243,10 @@ def test_dm_env_recording_says_that_it_cannot_be_made_again(tmp_path: Path) -> N
     assert "dm_env environment" in _reasons(_replayed(tmp_path / "d"))[0]
 
 
-def test_sub_environments_are_played_one_by_one(tmp_path: Path) -> None:
-    """Those that an autoreset began come after those that led to them."""
-    envs = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
+@pytest.mark.parametrize("options", [{}, {"max_episode_steps": 9, "disable_env_checker": True}])
+def test_sub_environments_are_played_one_by_one(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Those that an autoreset began come after those that led to them; limits are those of each of them."""
+    envs = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync", **options)
     with VectorLogger(envs, tmp_path / "d") as logged:
         logged.action_space.seed(0)
         logged.reset(seed=5)

@@ -1,0 +1,34 @@
+"""Making recorded environments again."""
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import rlds_kit
+from rlds_kit.logger import VectorLogger
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "vector_entry_point"])
+@pytest.mark.parametrize(("options", "limit"), [({}, 500), ({"max_episode_steps": 7, "disable_env_checker": True}, 7)])
+def test_a_sub_environment_of_a_vector_environment(
+    tmp_path: Path, mode: str, options: dict[str, Any], limit: int
+) -> None:
+    """Without what only `make_vec` understands, and with the limit of steps."""
+    if mode == "vector_entry_point":
+        options = {name: item for name, item in options.items() if name == "max_episode_steps"}
+    envs = gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode=mode, **options)
+    with VectorLogger(envs, tmp_path / "d") as logged:
+        logged.reset(seed=5)
+        logged.step(np.zeros(3, np.int64))
+    dataset = rlds_kit.open(tmp_path / "d")
+    env = dataset.make_env()
+    assert isinstance(env, gymnasium.Env)
+    assert env.spec is not None
+    assert env.spec.max_episode_steps == limit
+    first = dataset.episodes[0]
+    observation, _ = env.reset(seed=first.seed)
+    if mode != "vector_entry_point":  # which computes in another order
+        assert np.array_equal(observation, first.steps[0]["observation"])
