@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rlds_kit
+from rlds_kit.base import environment
 from rlds_kit.logger import VectorLogger
 
 
@@ -32,3 +33,10 @@ def test_a_sub_environment_of_a_vector_environment(
     observation, _ = env.reset(seed=first.seed)
     if mode != "vector_entry_point":  # which computes in another order
         assert np.array_equal(observation, first.steps[0]["observation"])
+
+
+def test_a_sub_environment_without_a_spec() -> None:
+    """An id and keyword arguments are enough."""
+    kwargs = {"num_envs": 2, "vectorization_mode": "sync", "max_episode_steps": 7}
+    env = environment.make({"interface": "gymnasium.vector", "id": "CartPole-v1", "kwargs": kwargs})
+    assert env.spec.max_episode_steps == 7
