@@ -53,9 +53,10 @@ def of_vector(envs: gymnasium.vector.VectorEnv[Any, Any, Any]) -> dict[str, Any]
         found |= {"class": _name(envs.unwrapped), "wrapper_classes": [_name(layer) for layer in _layers(envs)]}
     found["versions"] = _versions("gymnasium", *_modules(envs))
     with contextlib.suppress(Exception):
-        # Only local data: a request to the processes of an AsyncVectorEnv could kill one of them.
+        # Only local data: a request to the processes of an AsyncVectorEnv could kill one of them. The spec of a vector
+        # environment lacks wrappers that `make_vec` has put around each of its environments.
         first = getattr(envs.unwrapped, "envs", None)
-        found |= _of_spec(envs.spec or (first[0].spec if first else None))
+        found |= _of_spec(first[0].spec if first else envs.spec)
     return found
 
 

@@ -12,7 +12,7 @@ from rlds_kit.base.arguments import integer
 from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.ordered import Ordered, Table, ordered, require_version
 from rlds_kit.loader.plan import Options
-from rlds_kit.loader.read_ahead import Batch, Gather, GatherAhead, ReadAhead, group_size
+from rlds_kit.loader.read_ahead import Anywhere, Batch, GatherAhead, ReadAhead, group_size
 from rlds_kit.storage.filter_choice import LIGHT_ROW
 
 STATE_VERSION: Final = 1
@@ -22,6 +22,8 @@ HEAVY_BATCH: Final = 1 << 24
 """Bytes of a batch from which on half of the cores copy as fast as all."""
 HEAVY_ROW: Final = 1 << 16
 """Bytes of rows, such as frames of games, of which smaller batches are as heavy: they are copied, not decoded."""
+_CACHED_PART: Final = 4
+"""This part of the memory is for batches that are read ahead, if columns are cached; else all of it."""
 
 
 class Batches(Iterable[Batch]):
@@ -64,7 +66,7 @@ class Batches(Iterable[Batch]):
     def _run(self, loop: "_Loop", samples: Ordered, caches: "_Caches") -> Iterator[Batch]:
         options = self._options
         size = options.batch_size
-        executor = ThreadPoolExecutor(self._workers(is_quick=caches.gather is not None), "rlds_kit-loader")
+        executor = ThreadPoolExecutor(self._workers(caches.anywhere), "rlds_kit-loader")
         try:
             take = self._reader(loop, samples, executor, caches)
             for first in range(loop.done, samples.count, size):
@@ -76,7 +78,7 @@ class Batches(Iterable[Batch]):
         finally:
             executor.shutdown(cancel_futures=True)
 
-    def _workers(self, *, is_quick: bool) -> int:
+    def _workers(self, anywhere: Anywhere | None) -> int:
         """Threads that decode; fewer where more of them would only wait for each other.
 
         Light rows need little decoding, so that threads wait for the interpreter's lock. Batches of many MiB that are
@@ -87,31 +89,32 @@ class Batches(Iterable[Batch]):
             return options.workers
         if weights.row_bytes <= LIGHT_ROW:
             return min(options.workers, LIGHT_WORKERS)
-        return max(1, options.workers // 2) if is_quick and self._is_heavy else options.workers
+        return max(1, options.workers // 2) if self._is_copied(anywhere) else options.workers
 
-    @property
-    def _is_heavy(self) -> bool:
-        """Whether copying a batch takes so long that memory is the limit."""
+    def _is_copied(self, anywhere: Anywhere | None) -> bool:
+        """Whether batches are copied, and so large that memory is the limit."""
+        if anywhere is None or not anywhere.is_cached:
+            return False
         weights = self._samples.samples.weights
-        nbytes = self._options.batch_size * weights.rows_per_sample * weights.row_bytes
+        nbytes = self._options.batch_size * weights.sample_bytes
         return nbytes >= (HEAVY_BATCH if weights.row_bytes < HEAVY_ROW else HEAVY_BATCH // 4)
 
     def _reader(
         self, loop: "_Loop", samples: Ordered, executor: ThreadPoolExecutor, caches: "_Caches"
     ) -> Callable[[int], Batch]:
         """Returns the next so many samples, at every call."""
-        gather = caches.gather
-        if gather is None:
+        anywhere, options = caches.anywhere, self._options
+        if anywhere is None:
             pieces = samples.pieces(loop.epoch, loop.done)
             return ReadAhead(samples.samples, pieces, executor, caches.fields).take
-        weights, size = samples.samples.weights, self._options.batch_size
-        sample_bytes = weights.rows_per_sample * weights.row_bytes
-        most = self._options.step_bytes // 4 // sample_bytes
-        group = group_size(size, sample_bytes, most)
+        size, sample_bytes = options.batch_size, samples.samples.weights.sample_bytes
+        most = options.step_bytes // (_CACHED_PART if anywhere.is_cached else 1) // sample_bytes
+        group = group_size(size, sample_bytes, most, is_cached=anywhere.is_cached)
         # New memory costs as much as reading into it, so of heavy batches only one is read ahead.
-        wanted = 1 if self._is_heavy else 2 * self._workers(is_quick=True)
+        wanted = 1 if self._is_copied(anywhere) else 2 * self._workers(anywhere)
         ahead = min(most // (group * size), wanted)
-        reader = GatherAhead(gather, samples.batches(loop.epoch, loop.done), executor, group, ahead)
+        batches = samples.batches(loop.epoch, loop.done)
+        reader = GatherAhead(anywhere.gather, batches, executor, group, ahead)
         return lambda _: reader.take()
 
     def state_dict(self) -> dict[str, Any]:
@@ -220,9 +223,9 @@ class _Caches:
         return self._samples.cache(self._options.cache_bytes)
 
     @functools.cached_property
-    def gather(self) -> Gather | None:
+    def anywhere(self) -> Anywhere | None:
         """Reads batches anywhere, with a cache of columns; None if pools are faster, or needed for the order."""
-        return self._samples.quick(self._options.step_bytes) if self._options.shuffle == "global" else None
+        return self._samples.anywhere(self._options.step_bytes) if self._options.shuffle == "global" else None
 
 
 @dataclass(slots=True)

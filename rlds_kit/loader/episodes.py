@@ -274,7 +274,7 @@ class EpisodeNumbers:
         del items, memory, cache
         return Pool(self.source, {}, {})
 
-    def quick(self, memory: int) -> None:
+    def anywhere(self, memory: int) -> None:
         """Numbers are not read."""
         del memory
 

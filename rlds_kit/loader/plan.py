@@ -87,6 +87,11 @@ class Weights:
     rows_per_sample: int
     rows_between: int
 
+    @property
+    def sample_bytes(self) -> int:
+        """Bytes of a sample."""
+        return self.rows_per_sample * self.row_bytes
+
     def rows(self, memory: int) -> int:
         """Steps of a piece: half of the memory, because one piece is consumed while the next is decoded."""
         return min(LARGEST_PIECE, max(1, memory // 2 // self.row_bytes))

@@ -2,8 +2,6 @@
 
 import copy
 import functools
-import math
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -14,6 +12,7 @@ from rlds_kit.base.errors import SpecError
 from rlds_kit.loader.field_cache import FieldCache, taken
 from rlds_kit.loader.layout import Leaf, nested, read_leaf
 from rlds_kit.loader.positions import Positions, ascending
+from rlds_kit.loader.scratch import scratch
 from rlds_kit.loader.source import Source
 from rlds_kit.storage.ahead import fetch_ahead
 from rlds_kit.storage.array_pool import ArrayPool
@@ -47,23 +46,6 @@ class Run:
     begin: int
     end: int
     last: int
-
-
-class _Scratch(threading.local):
-    """Scratch memory for runs with steps that are not requested: one array for each thread and leaf, reused."""
-
-    def __init__(self) -> None:
-        self._bytes: dict[str, np.ndarray] = {}
-
-    def array(self, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """An array with anything in it, valid until the next call for the same leaf."""
-        size = math.prod(shape) * dtype.itemsize
-        if path not in self._bytes or self._bytes[path].size < size:
-            self._bytes[path] = np.empty(size, np.uint8)
-        return self._bytes[path][:size].view(dtype).reshape(shape)
-
-
-_scratch = _Scratch()
 
 
 class Pool:
@@ -210,7 +192,7 @@ class Pool:
         first, last = bounds[self._dense_keys[path]]
         if last - first == shape[0]:
             return self._values[leaf][first:last]
-        return _scratch.array(path, shape, dtype)
+        return scratch.array(path, shape, dtype)
 
     def _put(self, leaf: Leaf, where: slice, values: np.ndarray) -> None:
         there = self._values[leaf][where]

@@ -32,36 +32,53 @@ class Readable(Protocol):
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Gathers samples from a completely loaded pool."""
 
-    def quick(self, memory: int) -> "Gather | None":
-        """Reads batches of samples anywhere, with a cache of this many bytes; None if it is faster to use pools."""
+    def anywhere(self, memory: int) -> "Anywhere | None":
+        """Reads batches of samples anywhere, with a cache of this many bytes; None if it is quicker to use pools."""
 
 
 Gather: TypeAlias = Callable[[np.ndarray], Batch]
 """Reads the samples of some numbers as one batch."""
 
 
+@dataclass(frozen=True, slots=True)
+class Anywhere:
+    """How batches of samples anywhere are read without pools.
+
+    Attributes:
+      gather: reads samples.
+      is_cached: whether they are copied out of files or a cache; else blocks are decoded, most of them for one sample.
+    """
+
+    gather: Gather
+    is_cached: bool
+
+
 GATHERED: Final = 1 << 11
 """Samples that are read together, if batches are smaller: what one call costs is then little for each."""
 GATHERED_BYTES: Final = 4 << 20
-"""Maximum bytes of batches that are read together: they are parts of one array, which stays in memory as long as one of
-them does."""
+"""Maximum bytes of cached batches that are read together: they are parts of one array, which stays in memory as long as
+one of them does."""
 _WAKING_SECONDS: Final = 250e-6
 """What it takes on a virtual machine to wake a thread that reads, and to be woken by it. A caller that uses a batch for
 less time than this gains nothing if the next one is read meanwhile."""
 
 
-def group_size(batch_size: int, sample_bytes: int, most: int) -> int:
+def group_size(batch_size: int, sample_bytes: int, most: int, *, is_cached: bool = True) -> int:
     """How many batches are read together: at least one.
 
     Args:
       batch_size: samples of a batch.
       sample_bytes: of a sample.
       most: samples that may be read ahead.
+      is_cached: False if blocks are decoded for them: the more samples, the more have blocks in common.
 
     >>> group_size(256, 800, 100_000), group_size(256, 1_000_000, 100_000)
     (8, 1)
+    >>> group_size(256, 100_000, 1_500), group_size(256, 100_000, 1_500, is_cached=False)
+    (1, 2)
     """
-    return max(1, min(GATHERED, GATHERED_BYTES // sample_bytes, most // 2) // batch_size)
+    limit = GATHERED_BYTES // sample_bytes if is_cached else GATHERED
+    return max(1, min(GATHERED, limit, most // 2) // batch_size)
 
 
 class GatherAhead:

@@ -23,6 +23,8 @@ _SAMPLE: Final = 32
 _CACHED_SHARE: Final = 4
 """The smallest leaves, whose values at all steps together take less than this part of the cache, are `CachedLeaf`; and
 so are those of very short blocks, which take less than where they are."""
+_WORTH_POOLS: Final = 4
+"""A pool that decodes each block for at least so many samples is quicker than decoding it again for each."""
 
 
 class RowReader:
@@ -78,18 +80,33 @@ class RowReader:
         """Whether any step can be read."""
         return self._blocks is not None
 
-    @functools.cached_property
+    @property
     def is_quick(self) -> bool:
         """Whether reading any steps is quick: they are stored as they are, or all columns fit into the cache."""
+        return self._cached_bytes is not None and self._cached_bytes <= self._limit * (1 - 1 / _CACHED_SHARE)
+
+    @functools.cached_property
+    def _cached_bytes(self) -> float | None:
+        """Bytes of all columns in the cache, estimated from some blocks; None: one of these must be read by `Pool`."""
         if self._blocks is None:
-            return False
+            return None
         chosen = np.unique(np.linspace(0, len(self._blocks) - 1, _SAMPLE).astype(np.int64))
         try:
             self._learn(chosen)
         except NotFoundError:
-            return False
+            return None
         sizes = [each.cache_bytes(chosen) for each in self._leaves.values() if isinstance(each, StoredLeaf)]
-        return sum(sizes) / len(chosen) * len(self._blocks) <= self._limit * (1 - 1 / _CACHED_SHARE)
+        return sum(sizes) / len(chosen) * len(self._blocks)
+
+    def is_quicker_than_pools(self, samples: int) -> bool:
+        """Whether reading any steps at once is quicker than a `Pool` that decodes each block for many samples.
+
+        Args:
+          samples: of a pool.
+        """
+        if self._blocks is None or self._cached_bytes is None:
+            return False
+        return self.is_quick or samples < _WORTH_POOLS * len(self._blocks)
 
     def leaves_of(self, name: str) -> tuple[Leaf, ...]:
         """The leaves of a field."""

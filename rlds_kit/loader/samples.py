@@ -18,7 +18,7 @@ from rlds_kit.loader.ordered import ordered
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.plan import MEMORY, Options, Shuffle, Weights
 from rlds_kit.loader.pool import Pool, Read, converted
-from rlds_kit.loader.read_ahead import Batch, Gather
+from rlds_kit.loader.read_ahead import Anywhere, Batch
 from rlds_kit.loader.row_reader import RowReader, Session
 from rlds_kit.loader.segments import Segments, segments
 from rlds_kit.loader.source import Source
@@ -191,11 +191,12 @@ class Samples(Sequence[Batch]):
     def _needs(self, items: np.ndarray) -> dict[str, np.ndarray]:
         return self.kind.needs(self._place(items), tuple(self._layouts))
 
-    def quick(self, memory: int) -> Gather | None:
-        """Reads batches of samples anywhere, with a cache of this many bytes; None if it is faster to use pools."""
+    def anywhere(self, memory: int) -> Anywhere | None:
+        """Reads batches of samples anywhere, with a cache of this many bytes; None if it is quicker to use pools."""
         if memory != self._cache_bytes:
-            return self.cached(memory).quick(memory)
-        return self._gather if self._reader.is_quick else None
+            return self.cached(memory).anywhere(memory)
+        reader, samples = self._reader, self.weights.rows(memory) // self.weights.rows_per_sample
+        return Anywhere(self._gather, reader.is_quick) if reader.is_quicker_than_pools(samples) else None
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Gathers samples from a completely loaded pool."""

@@ -1,5 +1,7 @@
 """A large field: its rows are read out of the files, or decoded from columns in a cache."""
 
+import functools
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -9,6 +11,7 @@ from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.loader.block_map import BlockMap, Steps
 from rlds_kit.loader.layout import Leaf
 from rlds_kit.loader.memory import batch_memory
+from rlds_kit.loader.scratch import scratch
 from rlds_kit.loader.shared_cache import PICK, SharedCache
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import located
@@ -26,6 +29,10 @@ _MAY_BE_RUNS: Final = np.isin(np.arange(256), (pb.IDENTITY, pb.XOR, pb.REPEAT))
 """Whether frames with a filter may be cached as runs of changes, by number of the filter."""
 _WORTH_RUNS: Final = 16
 """Frames that are compressed to a smaller part than this are cached as runs of changes."""
+
+_HOPELESS: Final = 2
+"""If the rows of a leaf take so many times the cache, they are not cached as they are: most would be evicted before
+they are used again, and it takes less to decode the few that are wanted."""
 
 
 class NotFoundError(Exception):
@@ -155,12 +162,36 @@ class StoredLeaf:
             return absent
 
         missing = taken(np.arange(len(found)))
-        for group in self._groups(found, missing):
+        is_passing = self._pass_by(found[missing])
+        alone = missing[is_passing].tolist()
+        for group in self._groups(found, missing[~is_passing]):
             admitted = [each for each in group.tolist() if self._add(int(found[each]), int(keys[each]))]
-            for each in {*group.tolist()} - {*admitted} | {*taken(np.array(admitted, np.int64)).tolist()}:
-                for pick in picks[first[each] : first[each] + counts[each]]:
-                    to, begin = int(pick["to"]), int(pick["row"])
-                    self._decode_into(int(found[each]), out[to : to + 1], begin)
+            alone += {*group.tolist()} - {*admitted} | {*taken(np.array(admitted, np.int64)).tolist()}
+        pick_rows, places = picks["row"].tolist(), picks["to"].tolist()
+        for each, payload in zip(alone, self._payloads(found[alone], is_checked=False), strict=True):
+            part = slice(first[each], first[each] + counts[each])
+            self._decode_picks(int(found[each]), payload, pick_rows[part], places[part], out)
+
+    def _pass_by(self, blocks: np.ndarray) -> np.ndarray:
+        """`[n]` bool, which coded columns are not cached."""
+        rows = self._numbers[located.END_ROW, blocks] - self._numbers[located.FIRST_ROW, blocks]
+        is_passing: np.ndarray = (self._sizes(blocks) >= rows * self.wanted.row_bytes) & self._is_hopeless
+        return is_passing
+
+    @functools.cached_property
+    def _is_hopeless(self) -> bool:
+        return int(self._blocks.row_counts().sum()) * self.wanted.row_bytes > _HOPELESS * self._limit
+
+    def _decode_picks(self, block: int, payload: np.ndarray, rows: list[int], places: list[int], out: Rows) -> None:
+        """Decodes rows of a column, in ascending order, and those between them, without the cache."""
+        first, end, begin = rows[0], rows[-1] + 1, places[0]
+        if len(rows) == end - first and places == [*range(begin, begin + len(rows))]:
+            self._decode_into(block, payload, out[begin : begin + len(rows)], first)
+            return
+        decoded = scratch.array(self.wanted.path, (end - first, out.shape[1]), out.dtype)
+        self._decode_into(block, payload, decoded, first)
+        for row, place in zip(rows, places, strict=True):
+            out[place] = decoded[row - first]
 
     def _groups(self, blocks: np.ndarray, missing: np.ndarray) -> list[np.ndarray]:
         """Divides columns so that the cache can hold those of each part together."""
@@ -192,39 +223,41 @@ class StoredLeaf:
         stored = self.wanted.layout(self._numbers[:, block])
         is_compact = bool(_IS_COMPACT[stored.filter])
         size = stored.row_count * stored.row_bytes
-        if self._become_runs(*map(np.array, (stored.filter, stored.length, size))):
-            rows = np.empty((stored.row_count, stored.row_bytes), np.uint8)
-            self._decode_into(block, rows, 0)
-            self._cache.put(key, pb.XOR_RUNS, runs(rows))
-        elif not self._cache.admits(stored.decoded_length if is_compact else size):
+        become_runs = bool(self._become_runs(*map(np.array, (stored.filter, stored.length, size))))
+        if not become_runs and not self._cache.admits(stored.decoded_length if is_compact else size):
             return False
-        elif is_compact:
+        (payload,) = self._payloads(np.array([block]), is_checked=is_compact)
+        if is_compact and not become_runs:
             try:
-                plain = columns.decompressed(stored, self._payload(block).data, "")
+                plain = columns.decompressed(stored, payload.data, "")
             except FormatError as error:
                 raise NotFoundError from error
             self._cache.put(key, stored.filter, plain)
-        else:
-            rows = np.empty((stored.row_count, stored.row_bytes), np.uint8)
-            self._decode_into(block, rows, 0)
-            self._cache.put(key, pb.IDENTITY, rows.reshape(-1))
+            return True
+        rows = np.empty((stored.row_count, stored.row_bytes), np.uint8)
+        self._decode_into(block, payload, rows, 0)
+        self._cache.put(key, *((pb.XOR_RUNS, runs(rows)) if become_runs else (pb.IDENTITY, rows.reshape(-1))))
         return True
 
-    def _decode_into(self, block: int, out: Rows, begin: int) -> None:
+    def _decode_into(self, block: int, payload: np.ndarray, out: Rows, begin: int) -> None:
+        """Decodes rows of a column, whose checksum is compared."""
         stored = self.wanted.layout(self._numbers[:, block])
         try:
-            columns.decode_into(stored, self._payload(block).data, "", out, begin)
+            columns.decode_into(stored, payload.data, "", out, begin)
         except (DamagedError, FormatError) as error:
             raise NotFoundError from error  # `Pool` raises the error, with its place
 
-    def _payload(self, block: int) -> np.ndarray:
-        index = np.array([block])
-        file, numbers = self._blocks.file(block), self._numbers[:, index].T
-        payload = np.empty(int(numbers[0, located.LENGTH]), np.uint8)
-        requests = self._blocks.requests(index, numbers, np.zeros(1, np.int64))
-        if file is None or located.read(file, requests, payload, is_checked=True) < 1:
-            raise NotFoundError
-        return payload
+    def _payloads(self, blocks: np.ndarray, *, is_checked: bool) -> Iterator[np.ndarray]:
+        """Reads columns, one after the other: `[length]` uint8; if they are checked, their checksums are compared."""
+        numbers = self._numbers[:, blocks].T
+        requests = self._blocks.requests(blocks, numbers, np.zeros(len(blocks), np.int64))
+        tables, firsts = np.unique(self._blocks.table(blocks), return_index=True)
+        files = {int(table): self._blocks.file(int(blocks[at])) for table, at in zip(tables, firsts, strict=True)}
+        for at, table in enumerate(self._blocks.table(blocks).tolist()):
+            file, payload = files[table], np.empty(int(requests["length"][at]), np.uint8)
+            if file is None or located.read(file, requests[at : at + 1], payload, is_checked=is_checked) < 1:
+                raise NotFoundError
+            yield payload
 
 
 def _runs(block: np.ndarray, row: np.ndarray, index: np.ndarray) -> np.ndarray:

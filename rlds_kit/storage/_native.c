@@ -305,7 +305,7 @@ static PyObject *unpredict(PyObject *self, PyObject *args) {
     if (modes.len != count * image.lines) {
       PyErr_Format(PyExc_ValueError, "expected a mode for each of %zd lines, got %zd", count * image.lines, modes.len);
     } else {
-      const Sink to = {rows.buf, NULL};
+      const Sink to = {rows.buf, NULL, 0, 0};
       is_right = 1;
       Py_BEGIN_ALLOW_THREADS
       for (Py_ssize_t i = 0; i < count && is_right; ++i)
@@ -354,9 +354,9 @@ static PyObject *split(PyObject *self, PyObject *args) {
 }
 
 /* Image by image, so that joined residuals are still in the cache when they are decoded. */
-static int join_images(const Image *image, const uint8_t *modes, Numbers *from, Py_ssize_t count, uint8_t *left,
+static int join_images(const Image *image, const uint8_t *modes, Numbers *from, Py_ssize_t end, uint8_t *left,
                        const Sink *to) {
-  for (Py_ssize_t i = 0; i < count; ++i) {
+  for (Py_ssize_t i = 0; i < end; ++i) {
     read_numbers(from, image->lines * image->width, left);
     if (!decode_image(image, modes + i * image->lines, left, i, to)) return 0;
   }
@@ -366,28 +366,29 @@ static int join_images(const Image *image, const uint8_t *modes, Numbers *from, 
 static PyObject *unpredict_split(PyObject *self, PyObject *args) {
   (void)self;
   Py_buffer stored, rows;
-  Py_ssize_t stored_count, count, array_bytes;
+  Py_ssize_t total, first, count, array_bytes;
   Image image;
-  if (!PyArg_ParseTuple(args, "y*nw*nnnnn", &stored, &stored_count, &rows, &count, &image.lines, &image.width,
+  if (!PyArg_ParseTuple(args, "y*nw*nnnnnn", &stored, &total, &rows, &first, &count, &image.lines, &image.width,
                         &image.pixel, &array_bytes))
     return NULL;
   int is_right = 0;
   uint8_t *left = NULL;
   if (open_images(&image, rows.len, count)) {
     Py_ssize_t size = rows.len / count;
-    /* The second condition prevents an overflow of stored_count * size below. */
-    if (stored_count < count || stored_count > PY_SSIZE_T_MAX / 2 / size) {
-      PyErr_Format(PyExc_ValueError, "expected %zd rows of %zd or more", count, stored_count);
+    /* The last condition prevents an overflow of total * size below. */
+    if (first < 0 || count > total || first > total - count || total > PY_SSIZE_T_MAX / 2 / size) {
+      PyErr_Format(PyExc_ValueError, "expected %zd rows from row %zd on, got %zd rows", count, first, total);
     } else if (!(left = malloc((size_t)(3 * size)))) { /* residuals of one image, then a ring of two images */
       PyErr_NoMemory();
     } else {
       Numbers from;
-      Py_ssize_t modes = stored_count * image.lines;
+      Py_ssize_t modes = total * image.lines;
       Py_BEGIN_ALLOW_THREADS
-      const Sink to = {rows.buf, is_past_cache_better(rows.buf, rows.len, size, array_bytes) ? left + size : NULL};
+      int is_past_cache = is_past_cache_better(rows.buf, rows.len, size, array_bytes);
+      const Sink to = {rows.buf, first || is_past_cache ? left + size : NULL, first, is_past_cache};
       is_right = stored.len >= modes &&
-                 open_numbers(&from, (uint8_t *)stored.buf + modes, stored.len - modes, stored_count * size) &&
-                 join_images(&image, stored.buf, &from, count, left, &to);
+                 open_numbers(&from, (uint8_t *)stored.buf + modes, stored.len - modes, total * size) &&
+                 join_images(&image, stored.buf, &from, first + count, left, &to);
       Py_END_ALLOW_THREADS
       if (!is_right) PyErr_SetString(PyExc_ValueError, "modes of lines, fields and exceptions do not fit together");
     }
@@ -415,7 +416,7 @@ static PyMethodDef methods[] = {
     {"predict", predict, METH_VARARGS, "Return modes and residuals of `rows` in `count` images."},
     {"unpredict", unpredict, METH_VARARGS, "Write the `count` rows of modes and residuals into the buffer `rows`."},
     {"split", split, METH_VARARGS, "Return what residuals, at least `noise` bits of which are noise, are made of."},
-    {"unpredict_split", unpredict_split, METH_VARARGS, "Write the first of the rows of `stored` into `rows`."},
+    {"unpredict_split", unpredict_split, METH_VARARGS, "Write `count` of the rows of `stored`, from `first` on, into `rows`."},
     {NULL, NULL, 0, NULL},
 };
 

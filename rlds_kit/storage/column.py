@@ -130,10 +130,7 @@ def _decode_first(layout: ColumnLayout, payload: bytes | memoryview, out: Rows) 
         _decompress_into(layout, payload, out)
     elif is_large and layout.filter == pb.PREDICT:
         _unpredict_into(layout, payload, out)
-    elif is_large and layout.filter == pb.PREDICT_SPLIT and layout.dtype.itemsize == 1:
-        # The bits of a row are spread over the payload, so all of it is decompressed.
-        filters.unpredict_split(_decompress(layout, payload), layout.row_count, layout.shape, out)
-    else:
+    else:  # PREDICT_SPLIT, too: the bits of a row are spread over the payload, so all of it is decompressed
         part = None if count == len(out) else Part(count)
         filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out, part)
 

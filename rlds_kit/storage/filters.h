@@ -88,10 +88,12 @@ typedef struct {
   uint8_t *scratch;               /* two lines */
 } Image;
 
-/* The destination of rows. If there is a ring, a buffer of two rows that stays in the cache, rows are decoded there
- * and written past the cache. */
+/* The destination of rows, from `first` on. If there is a ring, a buffer of two rows that stays in the cache, rows are
+ * decoded there and then written, past the cache or not; those before `first` are only decoded. */
 typedef struct {
   uint8_t *rows, *ring;
+  Py_ssize_t first;
+  int is_past_cache;
 } Sink;
 
 void encode_images(const Image *image, const uint8_t *rows, Py_ssize_t count, uint8_t *modes, uint8_t *left);

@@ -177,30 +177,32 @@ def predict_split(rows: Rows, shape: Shape) -> Parts:
     return np.concatenate((modes, exceptions)), high, noise
 
 
-def unpredict_split(stored: Stored, count: int, shape: Shape, out: Rows) -> None:
-    """The inverse of `predict_split`.
+def unpredict_split(stored: Stored, shape: Shape, out: Rows, part: Part) -> None:
+    """The inverse of `predict_split`. Rows before those that are wanted are decoded, but not written.
 
     Args:
       stored: its parts, one after the other.
-      count: number of rows that were encoded.
       shape: of a value.
-      out: where the first of them go.
+      out: where rows go.
+      part: which rows these are.
 
     Raises:
       ValueError: `stored` is not the encoding of this many rows.
     """
     if native is not None and out.flags.c_contiguous and out.size:
-        native.unpredict_split(stored, count, out, len(out), *predict.lines_of(shape), array_bytes(out))
+        lines = predict.lines_of(shape)
+        native.unpredict_split(stored, part.total, out, part.begin, len(out), *lines, array_bytes(out))
     else:
-        unpredict_split_twin(stored, count, shape, out)
+        unpredict_split_twin(stored, shape, out, part)
 
 
-def unpredict_split_twin(stored: Stored, count: int, shape: Shape, out: Rows) -> None:
+def unpredict_split_twin(stored: Stored, shape: Shape, out: Rows, part: Part) -> None:
     """`unpredict_split` in NumPy."""
-    height = predict.lines_of(shape).height
-    left = np.empty(out.size, np.uint8)
-    noise_split.unsplit(stored[count * height :], count * out.shape[1], left)
-    predict.unpredict_twin(stored[: len(out) * height], left.reshape(out.shape), shape, out)
+    height, rows = predict.lines_of(shape).height, np.empty((part.begin + len(out), out.shape[1]), np.uint8)
+    left = np.empty(rows.size, np.uint8)
+    noise_split.unsplit(stored[part.total * height :], part.total * out.shape[1], left)
+    predict.unpredict_twin(stored[: len(rows) * height], left.reshape(rows.shape), shape, rows)
+    out[...] = rows[part.begin :]
 
 
 APPLY: Final[dict[int, Callable[[Rows, int, Shape], Parts]]] = {
@@ -225,7 +227,16 @@ WHILE_HASHED: Final[dict[int, Callable[[Rows, RunningHash], Stored]]] = {
 
 
 RANDOM_ACCESS: Final = frozenset(
-    (pb.REPEAT, pb.IDENTITY, pb.XOR_RUNS, pb.SPARSE_XOR, pb.SHUFFLE, pb.XOR_SHUFFLE, pb.DELTA_SHUFFLE)
+    (
+        pb.REPEAT,
+        pb.IDENTITY,
+        pb.XOR_RUNS,
+        pb.SPARSE_XOR,
+        pb.SHUFFLE,
+        pb.XOR_SHUFFLE,
+        pb.DELTA_SHUFFLE,
+        pb.PREDICT_SPLIT,
+    )
 )
 """Filters that `undo` for some rows without decoding the others, or at a small cost for each row before them."""
 
@@ -256,6 +267,8 @@ def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows, pa
             out[...] = stored.reshape(part.total, out.shape[1])[part.begin : part.begin + len(out)]
         case pb.SHUFFLE | pb.XOR_SHUFFLE | pb.DELTA_SHUFFLE:
             unshuffle(number, stored, itemsize, out, part)
+        case pb.PREDICT_SPLIT if itemsize == 1:
+            unpredict_split(stored, shape, out, part)
         case _:
             in_whole(lambda plain, rows: _undo_image(number, plain, itemsize, shape, rows), stored, out, part)
 
@@ -268,8 +281,6 @@ def _undo_image(number: int, stored: Stored, itemsize: int, shape: Shape, out: R
         case pb.PREDICT if itemsize == 1:
             modes = len(out) * predict.lines_of(shape).height
             predict.unpredict(stored[:modes], stored[modes:].reshape(out.shape), shape, out)
-        case pb.PREDICT_SPLIT if itemsize == 1:
-            unpredict_split(stored, len(out), shape, out)
         case _:
             raise ValueError(
                 f"filter {number} of elements of {itemsize} bytes is not known to this version; "

@@ -111,6 +111,6 @@ int decode_image(const Image *image, const uint8_t *modes, const uint8_t *left, 
     if (modes[y] > ABOVE) return 0;
     add(left, predict_line(image, here, before, y, modes[y]), image->width, here + y * image->width);
   }
-  if (to->ring) write_past_cache(to->rows + row * size, here, size);
+  if (to->ring && row >= to->first) write_row(to->rows + (row - to->first) * size, here, size, to->is_past_cache);
   return 1;
 }

@@ -63,11 +63,19 @@ TUPLE: Final = FieldKind(
     specs.Tuple((specs.Array((2,), np.int16), specs.Dict({"a/b": specs.Array((), np.bool_)}))),
     lambda dice: (dice.integers(0, 9, 2).astype(np.int16), {"a/b": np.bool_(dice.random() < 0.5)}),
 )
+
+
+def _noisy(dice: Dice) -> np.ndarray:
+    """An image of a camera: a smooth scene with noise on every pixel, so that its lines are predicted."""
+    return (np.add.outer(np.arange(40), np.arange(48)) + dice.normal(0, 4, (40, 48))).astype(np.uint8)
+
+
 OBSERVATIONS: Final = {
     "vector": _array((3,), np.float32),
     "scalar": _array((), np.int64),
     "image": _array((8, 8, 3), np.uint8),
     "large image": _array((96, 64, 3), np.uint8),
+    "noisy image": FieldKind(specs.Array((40, 48), np.uint8), _noisy),
     "big-endian": _array((2,), ">i4"),
     "bfloat16": _array((2,), ml_dtypes.bfloat16),
     "zero-size": _array((0, 3), np.float32),

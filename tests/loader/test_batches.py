@@ -323,3 +323,34 @@ def test_of_heavy_batches_one_is_read_ahead(dataset: Dataset, monkeypatch: pytes
     monkeypatch.setattr(batches_module, "HEAVY_BATCH", 1)
     assert numbers_of(dataset.windows(3).batches(8, shuffle="global")) == expected
     assert ahead == [8, 1]
+
+
+def test_heavy_batches_that_are_decoded_have_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each thread decodes a batch: several are read ahead, as far as there is memory."""
+    made: list[int] = []
+    ahead: list[int] = []
+
+    def executor(workers: int, name: str) -> ThreadPoolExecutor:
+        made.append(workers)
+        return ThreadPoolExecutor(workers, name)
+
+    class Noting(GatherAhead):
+        def __init__(self, *arguments: Any) -> None:
+            ahead.append(arguments[-1])
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(batches_module, "ThreadPoolExecutor", executor)
+    monkeypatch.setattr(batches_module, "GatherAhead", Noting)
+    monkeypatch.setattr(batches_module, "HEAVY_BATCH", 1)
+    monkeypatch.setattr(batches_module, "LIGHT_ROW", 1)
+    monkeypatch.setattr(Options, "workers", property(lambda _: 4))
+    with recorded(plain(60, 60, observation="noisy image", block_rows=4)) as dataset:
+        samples = dataset.select("observation").windows(1)
+        for memory in (1 << 16, 1 << 20):
+            batches = [*samples.batches(2, shuffle="global", memory=memory)]
+            names = ("observation", "episode", "step")
+            found = {name: np.concatenate([each[name] for each in batches]) for name in names}
+            gathered = samples.gather(found["episode"] * 60 + found["step"])
+            assert np.array_equal(gathered["observation"], found["observation"])
+    assert made == [4, 2]
+    assert ahead == [2, 1]

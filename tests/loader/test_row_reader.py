@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rlds_kit
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.loader.cached_leaf import CachedLeaf
 from rlds_kit.loader.pool import Pool
 from rlds_kit.loader.row_reader import RowReader
 from rlds_kit.loader.samples import Samples
+from rlds_kit.loader.shared_cache import SharedCache
 from rlds_kit.loader.stored_leaf import StoredLeaf
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import located
@@ -158,3 +160,49 @@ def test_no_table_is_larger_than_what_it_describes(lengths: list[int], kind: typ
         assert same(samples.gather(numbers), from_pool(samples, numbers))
         readers = [*samples._reader._leaves.values()]
         assert all(isinstance(each, kind) for each in readers)
+
+
+@in_c
+@pytest.mark.parametrize(("memory", "is_cached"), [(1 << 17, False), (1 << 20, True)])
+def test_columns_that_would_be_evicted_are_not_cached(memory: int, is_cached: bool) -> None:
+    """Frames of a camera, of which a cache would have decoded rows: 384,000 bytes."""
+    with recorded(plain(100, 100, observation="noisy image", block_rows=10)) as dataset:
+        samples = dataset.select("observation").windows(2).cached(memory)
+        expected = from_pool(samples, [5, 5, 8, 90, 150, 9, 33])
+        with mock.patch.object(SharedCache, "put", autospec=True, side_effect=SharedCache.put) as put:
+            assert same(samples.gather([5, 5, 8, 90, 150, 9, 33]), expected)
+        assert (put.call_count > 0) == is_cached
+        (leaf,) = samples._reader._leaves.values()
+        assert isinstance(leaf, StoredLeaf)
+        assert (leaf._numbers[located.FILTER][leaf._numbers[located.STATUS] == located.FOUND] == pb.PREDICT_SPLIT).all()
+
+
+@in_c
+def test_without_a_cache_only_wanted_rows_are_returned_by_decoders() -> None:
+    """And those between them: nothing else is written or copied."""
+    with recorded(plain(40, observation="noisy image", block_rows=40)) as dataset:
+        samples = dataset.select("observation").windows(2).cached(0)
+        for numbers, rows in (([7], (2, 7)), ([7, 8], (3, 7)), ([20, 11], (11, 11)), ([0], (2, 0))):
+            with mock.patch.object(columns, "decode_into", wraps=columns.decode_into) as decoded:
+                assert same(samples.gather(numbers), from_pool(samples, numbers))
+            *_, out, begin = decoded.call_args_list[0].args
+            assert (len(out), begin) == rows
+
+
+@in_c
+def test_pools_are_for_blocks_of_which_many_samples_are_wanted() -> None:
+    """Each decodes a block once; without pools it is decoded again for samples of another batch."""
+    with recorded(plain(40, 40, observation="noisy image", block_rows=4)) as dataset:
+        reader = dataset.select("observation").windows(2).cached(0)._reader
+        assert not reader.is_quick
+        assert reader.is_quicker_than_pools(79)
+        assert not reader.is_quicker_than_pools(80)
+        assert dataset.select("observation").windows(2)._reader.is_quicker_than_pools(1 << 20)
+
+
+def test_what_only_pools_can_read_is_read_by_pools() -> None:
+    """Values of different shapes."""
+    with recorded(plain(9, observation="ragged")) as dataset:
+        reader = dataset.select("observation").windows(2)._reader
+        assert not reader.is_quick
+        assert not reader.is_quicker_than_pools(0)

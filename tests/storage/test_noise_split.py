@@ -17,7 +17,7 @@ from rlds_kit.storage.column_layout import MOST_FILTERED, layout_of
 from rlds_kit.storage.compression import NOISE_LEVEL
 from rlds_kit.storage.filter_choice import SPLIT_PREDICTION, FilterChoice
 from rlds_kit.storage.predict import lines_of
-from rlds_kit.storage.rows import Stored
+from rlds_kit.storage.rows import Part, Stored
 from tests import independent_reader
 from tests.storage.image_columns import (
     as_rows,
@@ -104,9 +104,10 @@ def test_images_come_back(frames: np.ndarray, data: st.DataObject) -> None:
     """All or the first of them, from both implementations and from the reader that was written from the page alone."""
     shape, rows, stored = frames.shape[1:], as_rows(frames), _stored(frames)
     for undo in UNDO:
-        first = np.full((data.draw(st.integers(0, len(rows))), rows.shape[1]), 7, np.uint8)
-        undo(stored, len(rows), shape, first)
-        assert np.array_equal(first, rows[: len(first)])
+        begin = data.draw(st.integers(0, len(rows)))
+        some = np.full((data.draw(st.integers(0, len(rows) - begin)), rows.shape[1]), 7, np.uint8)
+        undo(stored, shape, some, Part(len(rows), begin))
+        assert np.array_equal(some, rows[begin : begin + len(some)])
     independent = independent_reader.unfilter(pb.PREDICT_SPLIT, stored.tobytes(), len(rows), rows.shape[1], 1, shape)
     assert independent == frames.tobytes()
 
@@ -119,7 +120,7 @@ def test_rows_of_a_large_array_come_back(width: int, offset: int, monkeypatch: p
     frames = np.random.default_rng(0).integers(0, 30, (9, 50, width), np.uint8)
     array = np.full(4 << 20, 7, np.uint8)
     out = array[offset : offset + frames.size].reshape(9, -1)
-    filters.unpredict_split(_stored(frames), 9, frames.shape[1:], out)
+    filters.unpredict_split(_stored(frames), frames.shape[1:], out, Part(9))
     assert np.array_equal(out, as_rows(frames))
     assert (array[:offset] == 7).all()
     assert (array[offset + frames.size :] == 7).all()
@@ -129,7 +130,7 @@ def test_rows_with_gaps_between_them_come_back() -> None:
     """Where memory is not in one piece."""
     frames = np.random.default_rng(0).integers(0, 30, (9, 5, 16), np.uint8)
     out = np.full((9, 100), 7, np.uint8)[:, :80]
-    filters.unpredict_split(_stored(frames), 9, (5, 16), out)
+    filters.unpredict_split(_stored(frames), (5, 16), out, Part(9))
     assert np.array_equal(out, as_rows(frames))
 
 
@@ -145,7 +146,7 @@ def test_changed_bytes_are_refused_alike(frames: np.ndarray, data: st.DataObject
     for undo in UNDO:
         out = np.zeros_like(as_rows(frames))
         try:
-            undo(stored, len(frames), frames.shape[1:], out)
+            undo(stored, frames.shape[1:], out, Part(len(frames)))
             results.append(out.tolist())
         except ValueError:
             results.append("refused")
@@ -172,7 +173,7 @@ def test_what_is_not_split_numbers_is_refused(stored: list[int], total: int) -> 
     given = np.array([0, *stored], np.uint8)  # the mode of one line
     for undo in UNDO:
         with pytest.raises(ValueError, match=r"fit|end|exception"):
-            undo(given, 1, (total,), np.empty((1, total), np.uint8))
+            undo(given, (total,), np.empty((1, total), np.uint8), Part(1))
 
 
 @given(images(), st.data())

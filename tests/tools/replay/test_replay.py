@@ -1,5 +1,6 @@
 """Playing recorded episodes again."""
 
+import functools
 import json
 import os
 import re
@@ -255,6 +256,21 @@ def test_sub_environments_are_played_one_by_one(tmp_path: Path, options: dict[st
     report = _replayed(tmp_path / "d")
     assert (report.ok, len(report.outcomes) > 2) == (True, True)
     assert sum(each.replayed for each in report.outcomes) == sum(each.actions for each in report.outcomes) > 100
+
+
+def test_wrappers_of_make_vec_are_put_around_each_environment(tmp_path: Path) -> None:
+    """Frames are stacked in the recording, and so they are when it is played again."""
+    wrappers = [functools.partial(FrameStackObservation, stack_size=3)]
+    envs = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync", wrappers=wrappers)
+    with VectorLogger(envs, tmp_path / "d") as logged:
+        logged.action_space.seed(0)
+        logged.reset(seed=5)
+        for _ in range(40):
+            logged.step(logged.action_space.sample())
+    assert rlds_kit.open(tmp_path / "d").make_env().observation_space.shape == (3, 4)
+    report = _replayed(tmp_path / "d")
+    assert report.ok
+    assert sum(each.replayed for each in report.outcomes) > 60
 
 
 def test_other_vector_environment_says_that_it_cannot_be_made_again(tmp_path: Path) -> None:
