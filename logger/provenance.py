@@ -55,8 +55,9 @@ def of_vector(envs: gymnasium.vector.VectorEnv[Any, Any, Any]) -> dict[str, Any]
     with contextlib.suppress(Exception):
         # Only local data: a request to the processes of an AsyncVectorEnv could kill one of them. The spec of a vector
         # environment lacks wrappers that `make_vec` has put around each of its environments.
-        first = getattr(envs.unwrapped, "envs", None)
-        found |= _of_spec(first[0].spec if first else envs.spec)
+        own = getattr(envs.unwrapped, "envs", None)
+        first = getattr(own[0], "spec", None) if isinstance(own, list | tuple) and own else None
+        found |= _of_spec(first or envs.spec)
     return found
 
 

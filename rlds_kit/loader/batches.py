@@ -12,7 +12,7 @@ from rlds_kit.base.arguments import integer
 from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.ordered import Ordered, Table, ordered, require_version
 from rlds_kit.loader.plan import Options
-from rlds_kit.loader.read_ahead import Anywhere, Batch, GatherAhead, ReadAhead, group_size
+from rlds_kit.loader.read_ahead import Batch, GatherAhead, RandomAccess, ReadAhead, groups_ahead
 from rlds_kit.storage.filter_choice import LIGHT_ROW
 
 STATE_VERSION: Final = 1
@@ -22,8 +22,6 @@ HEAVY_BATCH: Final = 1 << 24
 """Bytes of a batch from which on half of the cores copy as fast as all."""
 HEAVY_ROW: Final = 1 << 16
 """Bytes of rows, such as frames of games, of which smaller batches are as heavy: they are copied, not decoded."""
-_CACHED_PART: Final = 4
-"""This part of the memory is for batches that are read ahead, if columns are cached; else all of it."""
 
 
 class Batches(Iterable[Batch]):
@@ -66,7 +64,7 @@ class Batches(Iterable[Batch]):
     def _run(self, loop: "_Loop", samples: Ordered, caches: "_Caches") -> Iterator[Batch]:
         options = self._options
         size = options.batch_size
-        executor = ThreadPoolExecutor(self._workers(caches.anywhere), "rlds_kit-loader")
+        executor = ThreadPoolExecutor(self._workers(caches.access), "rlds_kit-loader")
         try:
             take = self._reader(loop, samples, executor, caches)
             for first in range(loop.done, samples.count, size):
@@ -78,7 +76,7 @@ class Batches(Iterable[Batch]):
         finally:
             executor.shutdown(cancel_futures=True)
 
-    def _workers(self, anywhere: Anywhere | None) -> int:
+    def _workers(self, access: RandomAccess | None) -> int:
         """Threads that decode; fewer where more of them would only wait for each other.
 
         Light rows need little decoding, so that threads wait for the interpreter's lock. Batches of many MiB that are
@@ -89,11 +87,11 @@ class Batches(Iterable[Batch]):
             return options.workers
         if weights.row_bytes <= LIGHT_ROW:
             return min(options.workers, LIGHT_WORKERS)
-        return max(1, options.workers // 2) if self._is_copied(anywhere) else options.workers
+        return max(1, options.workers // 2) if self._are_copies_heavy(access) else options.workers
 
-    def _is_copied(self, anywhere: Anywhere | None) -> bool:
+    def _are_copies_heavy(self, access: RandomAccess | None) -> bool:
         """Whether batches are copied, and so large that memory is the limit."""
-        if anywhere is None or not anywhere.is_cached:
+        if access is None or not access.is_copied:
             return False
         weights = self._samples.samples.weights
         nbytes = self._options.batch_size * weights.sample_bytes
@@ -103,18 +101,16 @@ class Batches(Iterable[Batch]):
         self, loop: "_Loop", samples: Ordered, executor: ThreadPoolExecutor, caches: "_Caches"
     ) -> Callable[[int], Batch]:
         """Returns the next so many samples, at every call."""
-        anywhere, options = caches.anywhere, self._options
-        if anywhere is None:
+        access, size = caches.access, self._options.batch_size
+        if access is None:
             pieces = samples.pieces(loop.epoch, loop.done)
             return ReadAhead(samples.samples, pieces, executor, caches.fields).take
-        size, sample_bytes = options.batch_size, samples.samples.weights.sample_bytes
-        most = options.step_bytes // (_CACHED_PART if anywhere.is_cached else 1) // sample_bytes
-        group = group_size(size, sample_bytes, most, is_cached=anywhere.is_cached)
+        workers = self._workers(access)
+        group, ahead = groups_ahead(size, samples.samples.weights.sample_bytes, access, workers)
         # New memory costs as much as reading into it, so of heavy batches only one is read ahead.
-        wanted = 1 if self._is_copied(anywhere) else 2 * self._workers(anywhere)
-        ahead = min(most // (group * size), wanted)
+        ahead = min(ahead, 1 if self._are_copies_heavy(access) else 2 * workers)
         batches = samples.batches(loop.epoch, loop.done)
-        reader = GatherAhead(anywhere.gather, batches, executor, group, ahead)
+        reader = GatherAhead(access.gather, batches, executor, group, ahead)
         return lambda _: reader.take()
 
     def state_dict(self) -> dict[str, Any]:
@@ -223,9 +219,9 @@ class _Caches:
         return self._samples.cache(self._options.cache_bytes)
 
     @functools.cached_property
-    def anywhere(self) -> Anywhere | None:
-        """Reads batches anywhere, with a cache of columns; None if pools are faster, or needed for the order."""
-        return self._samples.anywhere(self._options.step_bytes) if self._options.shuffle == "global" else None
+    def access(self) -> RandomAccess | None:
+        """How batches are read without pools; None: pools are quicker, or needed for the order."""
+        return self._samples.random_access(self._options.step_bytes) if self._options.shuffle == "global" else None
 
 
 @dataclass(slots=True)

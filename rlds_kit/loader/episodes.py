@@ -274,7 +274,7 @@ class EpisodeNumbers:
         del items, memory, cache
         return Pool(self.source, {}, {})
 
-    def anywhere(self, memory: int) -> None:
+    def random_access(self, memory: int) -> None:
         """Numbers are not read."""
         del memory
 

@@ -32,8 +32,8 @@ class Readable(Protocol):
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Gathers samples from a completely loaded pool."""
 
-    def anywhere(self, memory: int) -> "Anywhere | None":
-        """Reads batches of samples anywhere, with a cache of this many bytes; None if it is quicker to use pools."""
+    def random_access(self, memory: int) -> "RandomAccess | None":
+        """Returns how batches of any samples are read with a cache of this many bytes; None: pools are quicker."""
 
 
 Gather: TypeAlias = Callable[[np.ndarray], Batch]
@@ -41,44 +41,54 @@ Gather: TypeAlias = Callable[[np.ndarray], Batch]
 
 
 @dataclass(frozen=True, slots=True)
-class Anywhere:
-    """How batches of samples anywhere are read without pools.
+class RandomAccess:
+    """How batches of any samples are read without pools.
 
     Attributes:
       gather: reads samples.
-      is_cached: whether they are copied out of files or a cache; else blocks are decoded, most of them for one sample.
+      memory: bytes of batches that may be read ahead.
+      is_copied: whether all values are copied out of files or a cache; else some blocks are decoded for each batch.
     """
 
     gather: Gather
-    is_cached: bool
+    memory: int
+    is_copied: bool
 
 
 GATHERED: Final = 1 << 11
 """Samples that are read together, if batches are smaller: what one call costs is then little for each."""
 GATHERED_BYTES: Final = 4 << 20
-"""Maximum bytes of cached batches that are read together: they are parts of one array, which stays in memory as long as
-one of them does."""
+"""Maximum bytes of batches that are read together: they are parts of one array, which stays in memory as long as one of
+them does."""
+GATHERED_BATCHES: Final = 4
+"""So many may be read together nevertheless if blocks are decoded for them: some have blocks in common."""
 _WAKING_SECONDS: Final = 250e-6
 """What it takes on a virtual machine to wake a thread that reads, and to be woken by it. A caller that uses a batch for
 less time than this gains nothing if the next one is read meanwhile."""
 
 
-def group_size(batch_size: int, sample_bytes: int, most: int, *, is_cached: bool = True) -> int:
-    """How many batches are read together: at least one.
+def groups_ahead(batch_size: int, sample_bytes: int, access: RandomAccess, workers: int) -> tuple[int, int]:
+    """Returns how many batches are read together, at least one, and how many such groups fit into the memory.
 
     Args:
       batch_size: samples of a batch.
       sample_bytes: of a sample.
-      most: samples that may be read ahead.
-      is_cached: False if blocks are decoded for them: the more samples, the more have blocks in common.
+      access: to the samples.
+      workers: threads that read; each reads a group.
 
-    >>> group_size(256, 800, 100_000), group_size(256, 1_000_000, 100_000)
-    (8, 1)
-    >>> group_size(256, 100_000, 1_500), group_size(256, 100_000, 1_500, is_cached=False)
-    (1, 2)
+    >>> groups_ahead(256, 800, RandomAccess(np.copy, 32 << 20, is_copied=True), workers=2)
+    (8, 20)
+    >>> groups_ahead(256, 98304, RandomAccess(np.copy, 128 << 20, is_copied=False), workers=2)
+    (2, 2)
     """
-    limit = GATHERED_BYTES // sample_bytes if is_cached else GATHERED
-    return max(1, min(GATHERED, limit, most // 2) // batch_size)
+    fitting, limit = access.memory // sample_bytes // batch_size, GATHERED_BYTES // sample_bytes // batch_size
+    if access.is_copied:
+        group = max(1, min(GATHERED // batch_size, limit, fitting // 2))
+        return group, fitting // group
+    # One group for each thread, and of the one before, of which a batch was returned, the others.
+    threads, limit = max(2, workers), max(limit, GATHERED_BATCHES)
+    group = max(1, min(GATHERED // batch_size, limit, (fitting + 1) // (threads + 1)))
+    return group, (fitting + 1 - group) // group
 
 
 class GatherAhead:

@@ -85,18 +85,10 @@ class RowReader:
         """Whether reading any steps is quick: they are stored as they are, or all columns fit into the cache."""
         return self._cached_bytes is not None and self._cached_bytes <= self._limit * (1 - 1 / _CACHED_SHARE)
 
-    @functools.cached_property
-    def _cached_bytes(self) -> float | None:
-        """Bytes of all columns in the cache, estimated from some blocks; None: one of these must be read by `Pool`."""
-        if self._blocks is None:
-            return None
-        chosen = np.unique(np.linspace(0, len(self._blocks) - 1, _SAMPLE).astype(np.int64))
-        try:
-            self._learn(chosen)
-        except NotFoundError:
-            return None
-        sizes = [each.cache_bytes(chosen) for each in self._leaves.values() if isinstance(each, StoredLeaf)]
-        return sum(sizes) / len(chosen) * len(self._blocks)
+    @property
+    def uses_cache(self) -> bool:
+        """Whether columns are cached: not if all are stored as they are, or would be cached in vain."""
+        return any(each.uses_cache(self._sample) for each in self._leaves.values() if isinstance(each, StoredLeaf))
 
     def is_quicker_than_pools(self, samples: int) -> bool:
         """Whether reading any steps at once is quicker than a `Pool` that decodes each block for many samples.
@@ -106,7 +98,25 @@ class RowReader:
         """
         if self._blocks is None or self._cached_bytes is None:
             return False
-        return self.is_quick or samples < _WORTH_POOLS * len(self._blocks)
+        # Batches with steps of blocks that are not mapped are read by pools of their own.
+        return self.is_quick or (samples < _WORTH_POOLS * len(self._blocks) and bool(self._blocks.mapped.all()))
+
+    @functools.cached_property
+    def _sample(self) -> np.ndarray:
+        """Some blocks, from which properties of all are estimated."""
+        return np.unique(np.linspace(0, len(self._first_steps) - 1, _SAMPLE).astype(np.int64))
+
+    @functools.cached_property
+    def _cached_bytes(self) -> float | None:
+        """Bytes of all columns in the cache, estimated; None: some can only be read by `Pool`."""
+        if self._blocks is None:
+            return None
+        try:
+            self._learn(self._sample)
+        except NotFoundError:
+            return None
+        sizes = [each.cache_bytes(self._sample) for each in self._leaves.values() if isinstance(each, StoredLeaf)]
+        return sum(sizes) / len(self._sample) * len(self._blocks)
 
     def leaves_of(self, name: str) -> tuple[Leaf, ...]:
         """The leaves of a field."""

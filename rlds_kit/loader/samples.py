@@ -18,7 +18,7 @@ from rlds_kit.loader.ordered import ordered
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.plan import MEMORY, Options, Shuffle, Weights
 from rlds_kit.loader.pool import Pool, Read, converted
-from rlds_kit.loader.read_ahead import Anywhere, Batch
+from rlds_kit.loader.read_ahead import Batch, RandomAccess
 from rlds_kit.loader.row_reader import RowReader, Session
 from rlds_kit.loader.segments import Segments, segments
 from rlds_kit.loader.source import Source
@@ -191,12 +191,16 @@ class Samples(Sequence[Batch]):
     def _needs(self, items: np.ndarray) -> dict[str, np.ndarray]:
         return self.kind.needs(self._place(items), tuple(self._layouts))
 
-    def anywhere(self, memory: int) -> Anywhere | None:
-        """Reads batches of samples anywhere, with a cache of this many bytes; None if it is quicker to use pools."""
+    def random_access(self, memory: int) -> RandomAccess | None:
+        """Returns how batches of any samples are read with a cache of this many bytes; None: pools are quicker."""
         if memory != self._cache_bytes:
-            return self.cached(memory).anywhere(memory)
-        reader, samples = self._reader, self.weights.rows(memory) // self.weights.rows_per_sample
-        return Anywhere(self._gather, reader.is_quick) if reader.is_quicker_than_pools(samples) else None
+            return self.cached(memory).random_access(memory)
+        if self._reader.is_quick:
+            return RandomAccess(self._gather, memory // 4, is_copied=True)
+        samples = min(len(self), self.weights.rows(memory) // self.weights.rows_per_sample)
+        if not self._reader.is_quicker_than_pools(samples):
+            return None
+        return RandomAccess(self._gather, memory // 2 if self._reader.uses_cache else memory, is_copied=False)
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Gathers samples from a completely loaded pool."""
@@ -269,8 +273,8 @@ class Samples(Sequence[Batch]):
             workers opened the same episodes and gave the same arguments, `memory` included.
           threads: that decode; by default as many as there are cores, at most 4.
           memory: bytes of decoded steps, 128 MiB by default. Returned batches are not counted, nor is the cache of
-            small fields: up to a quarter of it more. With "blocks" it also determines how many runs are mixed, and so
-            the order.
+            small fields: up to a quarter of it more. If a "global" shuffle caches columns and not all of them fit, half
+            of it is used in addition. With "blocks" it also determines how many runs are mixed, and so the order.
 
         Raises:
           ValueError: an argument is out of its range.

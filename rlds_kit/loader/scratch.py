@@ -8,13 +8,13 @@ import numpy as np
 
 
 class Scratch(threading.local):
-    """Arrays that a thread uses for a moment: one for each thread and leaf, reused."""
+    """Arrays that a thread uses for a moment: one for each path of a leaf, reused."""
 
     def __init__(self) -> None:
         self._bytes: dict[str, np.ndarray] = {}
 
     def array(self, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """An array with anything in it, valid until the next call for the same leaf in the same thread.
+        """An array with anything in it, valid until the next call with the same path in the same thread.
 
         >>> scratch.array("observation", (2, 3), np.dtype(np.float32)).shape
         (2, 3)

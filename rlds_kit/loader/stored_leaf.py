@@ -1,6 +1,5 @@
 """A large field: its rows are read out of the files, or decoded from columns in a cache."""
 
-import functools
 from collections.abc import Iterator
 from typing import Final
 
@@ -29,10 +28,12 @@ _MAY_BE_RUNS: Final = np.isin(np.arange(256), (pb.IDENTITY, pb.XOR, pb.REPEAT))
 """Whether frames with a filter may be cached as runs of changes, by number of the filter."""
 _WORTH_RUNS: Final = 16
 """Frames that are compressed to a smaller part than this are cached as runs of changes."""
-
-_HOPELESS: Final = 2
-"""If the rows of a leaf take so many times the cache, they are not cached as they are: most would be evicted before
-they are used again, and it takes less to decode the few that are wanted."""
+_IN_VAIN: Final = 3
+"""If the rows of a leaf take this many times the cache, columns that would be cached as rows are not: most would be
+evicted before they are used again, and it takes less to decode only the requested rows (docs/decisions/0083)."""
+_RECENT: Final = 32
+"""A column that was decoded among the last so many is cached nevertheless: samples are read in order. But not if more
+columns than these are read at once: as for a batch of a shuffle."""
 
 
 class NotFoundError(Exception):
@@ -51,7 +52,7 @@ class StoredLeaf:
       limit: bytes of the cache.
     """
 
-    BLOCK_BYTES: Final = 8 * located.NUMBERS
+    BLOCK_BYTES: Final = 8 * (located.NUMBERS + 1)
     """What is stored of each block."""
 
     def __init__(self, blocks: BlockMap, leaf: Leaf, cache: SharedCache, key: int, step: int, limit: int) -> None:
@@ -60,6 +61,9 @@ class StoredLeaf:
         self._numbers = np.zeros((located.NUMBERS, len(blocks)), np.int64)  # memory is only taken for what is written
         self._kind = np.zeros(len(blocks), np.uint8)
         self._checked = np.zeros(len(blocks), np.bool_)  # whether the checksum of plain rows was compared
+        self._is_large = int(blocks.row_counts().sum()) * self.wanted.row_bytes > _IN_VAIN * limit
+        self._decoded = _RECENT  # columns that were decoded without the cache, and for each block how many when it was
+        self._decoded_at = np.zeros(len(blocks), np.int64)
 
     def learn(self, file: ShardFile, part: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """Adds what was found of some blocks; arguments and result as those of `CachedLeaf.learn`."""
@@ -75,6 +79,11 @@ class StoredLeaf:
     def cache_bytes(self, blocks: np.ndarray) -> int:
         """Bytes of the columns of some blocks in the cache; of frames that become runs, about."""
         return int(self._sizes(blocks[self._kind[blocks] == _CODED]).sum())
+
+    def uses_cache(self, blocks: np.ndarray) -> bool:
+        """Whether columns of some blocks are cached."""
+        coded = blocks[self._kind[blocks] == _CODED]
+        return not self._are_in_vain(coded).all()
 
     def has(self, at: Steps) -> np.ndarray:
         """`[n]` bool, at which steps there is a value in the blocks that are known."""
@@ -162,30 +171,43 @@ class StoredLeaf:
             return absent
 
         missing = taken(np.arange(len(found)))
-        is_passing = self._pass_by(found[missing])
-        alone = missing[is_passing].tolist()
-        for group in self._groups(found, missing[~is_passing]):
+        is_alone = self._are_in_vain(found[missing])
+        if is_alone.any():
+            is_alone &= ~self._are_recent(found[missing])
+        alone = missing[is_alone].tolist()
+        for group in self._groups(found, missing[~is_alone]):
             admitted = [each for each in group.tolist() if self._add(int(found[each]), int(keys[each]))]
             alone += {*group.tolist()} - {*admitted} | {*taken(np.array(admitted, np.int64)).tolist()}
-        pick_rows, places = picks["row"].tolist(), picks["to"].tolist()
+        if not alone:
+            return
         for each, payload in zip(alone, self._payloads(found[alone], is_checked=False), strict=True):
-            part = slice(first[each], first[each] + counts[each])
-            self._decode_picks(int(found[each]), payload, pick_rows[part], places[part], out)
+            self._decode_picks(int(found[each]), payload, picks[first[each] : first[each] + counts[each]], out)
 
-    def _pass_by(self, blocks: np.ndarray) -> np.ndarray:
-        """`[n]` bool, which coded columns are not cached."""
-        rows = self._numbers[located.END_ROW, blocks] - self._numbers[located.FIRST_ROW, blocks]
-        is_passing: np.ndarray = (self._sizes(blocks) >= rows * self.wanted.row_bytes) & self._is_hopeless
-        return is_passing
+    def _are_in_vain(self, blocks: np.ndarray) -> np.ndarray:
+        """`[n]` bool, which coded columns are likely to be evicted from the cache before they are used again."""
+        if not self._is_large:
+            return np.zeros(len(blocks), np.bool_)
+        numbers = self._numbers[:, blocks]
+        whole = (numbers[located.END_ROW] - numbers[located.FIRST_ROW]) * self.wanted.row_bytes
+        become_runs = self._become_runs(numbers[located.FILTER], numbers[located.LENGTH], whole)
+        in_vain: np.ndarray = ~_IS_COMPACT[numbers[located.FILTER]] & ~become_runs
+        return in_vain
 
-    @functools.cached_property
-    def _is_hopeless(self) -> bool:
-        return int(self._blocks.row_counts().sum()) * self.wanted.row_bytes > _HOPELESS * self._limit
+    def _are_recent(self, blocks: np.ndarray) -> np.ndarray:
+        """`[n]` bool, which columns were among the last that were decoded without the cache; adds these to them.
 
-    def _decode_picks(self, block: int, payload: np.ndarray, rows: list[int], places: list[int], out: Rows) -> None:
+        Threads need no lock: at worst a column is decoded once more, or cached in vain.
+        """
+        found: np.ndarray = (self._decoded_at[blocks] > self._decoded - _RECENT) & (len(blocks) <= _RECENT)
+        self._decoded_at[blocks] = self._decoded + np.arange(1, len(blocks) + 1)
+        self._decoded += len(blocks)
+        return found
+
+    def _decode_picks(self, block: int, payload: np.ndarray, picks: np.ndarray, out: Rows) -> None:
         """Decodes rows of a column, in ascending order, and those between them, without the cache."""
+        rows, places = picks["row"].tolist(), picks["to"].tolist()
         first, end, begin = rows[0], rows[-1] + 1, places[0]
-        if len(rows) == end - first and places == [*range(begin, begin + len(rows))]:
+        if len(rows) == end - first and rows == [*range(first, end)] and places == [*range(begin, begin + len(rows))]:
             self._decode_into(block, payload, out[begin : begin + len(rows)], first)
             return
         decoded = scratch.array(self.wanted.path, (end - first, out.shape[1]), out.dtype)
@@ -248,13 +270,19 @@ class StoredLeaf:
             raise NotFoundError from error  # `Pool` raises the error, with its place
 
     def _payloads(self, blocks: np.ndarray, *, is_checked: bool) -> Iterator[np.ndarray]:
-        """Reads columns, one after the other: `[length]` uint8; if they are checked, their checksums are compared."""
+        """Reads columns, one after the other: `[length]` uint8.
+
+        Args:
+          blocks: of the columns.
+          is_checked: whether to compare their checksums; False only if the caller does, as `_decode_into`.
+        """
         numbers = self._numbers[:, blocks].T
         requests = self._blocks.requests(blocks, numbers, np.zeros(len(blocks), np.int64))
-        tables, firsts = np.unique(self._blocks.table(blocks), return_index=True)
-        files = {int(table): self._blocks.file(int(blocks[at])) for table, at in zip(tables, firsts, strict=True)}
+        latest, file = -1, None
         for at, table in enumerate(self._blocks.table(blocks).tolist()):
-            file, payload = files[table], np.empty(int(requests["length"][at]), np.uint8)
+            if table != latest:  # one file at a time, because there may be more shards than files may be open
+                latest, file = table, self._blocks.file(int(blocks[at]))
+            payload = np.empty(int(requests["length"][at]), np.uint8)
             if file is None or located.read(file, requests[at : at + 1], payload, is_checked=is_checked) < 1:
                 raise NotFoundError
             yield payload

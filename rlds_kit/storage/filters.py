@@ -238,7 +238,7 @@ RANDOM_ACCESS: Final = frozenset(
         pb.PREDICT_SPLIT,
     )
 )
-"""Filters that `undo` for some rows without decoding the others, or at a small cost for each row before them."""
+"""Filters that `undo` for some rows without the others, or only with those before them, and without a copy of all."""
 
 
 def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows, part: Part | None = None) -> None:

@@ -121,7 +121,7 @@ def read(file: ShardFile, requests: np.ndarray, out: np.ndarray, *, is_checked: 
       file: a local shard.
       requests: `[parts]` of REQUEST.
       out: `[bytes]` uint8.
-      is_checked: whether to compare checksums: False only for bytes whose checksum was already compared.
+      is_checked: whether to compare checksums: False only for bytes whose checksum was compared, or will be.
 
     Returns:
       How many could be read, and had the right checksum, before one had not.

@@ -70,11 +70,19 @@ def _noisy(dice: Dice) -> np.ndarray:
     return (np.add.outer(np.arange(40), np.arange(48)) + dice.normal(0, 4, (40, 48))).astype(np.uint8)
 
 
+def _still(dice: Dice) -> np.ndarray:
+    """An image of a game: the same but for a few pixels, so that a block has little more than one of them."""
+    image = np.random.default_rng(0).integers(0, 256, (40, 48), np.uint8)
+    image[dice.integers(40), :3] = dice.integers(256)
+    return image
+
+
 OBSERVATIONS: Final = {
     "vector": _array((3,), np.float32),
     "scalar": _array((), np.int64),
     "image": _array((8, 8, 3), np.uint8),
     "large image": _array((96, 64, 3), np.uint8),
+    "still image": FieldKind(specs.Array((40, 48), np.uint8), _still),
     "noisy image": FieldKind(specs.Array((40, 48), np.uint8), _noisy),
     "big-endian": _array((2,), ">i4"),
     "bfloat16": _array((2,), ml_dtypes.bfloat16),

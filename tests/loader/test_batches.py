@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from rlds_kit import Dataset
 from rlds_kit.loader import batches as batches_module
+from rlds_kit.loader import read_ahead
 from rlds_kit.loader.plan import RUN_STEPS, Options
 from rlds_kit.loader.pool import Pool
 from rlds_kit.loader.read_ahead import GatherAhead
@@ -134,9 +135,10 @@ def test_memory_does_not_show(dataset: Dataset, shuffle: Any) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("shuffle", SHUFFLES)
-def test_memory_is_bounded(tmp_path: Path, shuffle: Any) -> None:
+def test_memory_is_bounded(tmp_path: Path, shuffle: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two pieces are in memory at a time, the current one and the next, and together they are within the limit."""
-    samples = numbered(tmp_path, LENGTHS, shades=16).windows(2)  # rows that are compressed are read in pieces
+    samples = numbered(tmp_path, LENGTHS, shades=16).windows(2)
+    monkeypatch.setattr(Samples, "random_access", lambda *_: None)
     memory = 40 * samples.weights.row_bytes  # less than half of the dataset
     gc.collect()
     before, sizes = _sizes_of_pools(), []
@@ -326,9 +328,9 @@ def test_of_heavy_batches_one_is_read_ahead(dataset: Dataset, monkeypatch: pytes
 
 
 def test_heavy_batches_that_are_decoded_have_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each thread decodes a batch: several are read ahead, as far as there is memory."""
+    """Each decodes a group of batches, as far as there is memory: a quarter of it if columns are cached."""
     made: list[int] = []
-    ahead: list[int] = []
+    planned: list[tuple[int, int]] = []
 
     def executor(workers: int, name: str) -> ThreadPoolExecutor:
         made.append(workers)
@@ -336,21 +338,61 @@ def test_heavy_batches_that_are_decoded_have_all_threads(monkeypatch: pytest.Mon
 
     class Noting(GatherAhead):
         def __init__(self, *arguments: Any) -> None:
-            ahead.append(arguments[-1])
+            planned.append(arguments[-2:])
             super().__init__(*arguments)
 
     monkeypatch.setattr(batches_module, "ThreadPoolExecutor", executor)
     monkeypatch.setattr(batches_module, "GatherAhead", Noting)
     monkeypatch.setattr(batches_module, "HEAVY_BATCH", 1)
     monkeypatch.setattr(batches_module, "LIGHT_ROW", 1)
+    monkeypatch.setattr(read_ahead, "GATHERED_BYTES", 1)
     monkeypatch.setattr(Options, "workers", property(lambda _: 4))
     with recorded(plain(60, 60, observation="noisy image", block_rows=4)) as dataset:
         samples = dataset.select("observation").windows(1)
-        for memory in (1 << 16, 1 << 20):
-            batches = [*samples.batches(2, shuffle="global", memory=memory)]
-            names = ("observation", "episode", "step")
+        names = ("observation", "episode", "step")
+        for rows in (35, 80, 1000):
+            batches = [*samples.batches(2, shuffle="global", memory=rows * 1920)]
             found = {name: np.concatenate([each[name] for each in batches]) for name in names}
             gathered = samples.gather(found["episode"] * 60 + found["step"])
             assert np.array_equal(gathered["observation"], found["observation"])
-    assert made == [4, 2]
-    assert ahead == [2, 1]
+    assert made == [4, 4, 2]
+    assert planned == [(3, 5), (4, 4), (1, 1)]
+
+
+@given(
+    batch=st.integers(1, 600),
+    sample=st.integers(1, 1 << 20),
+    memory=st.integers(1, 1 << 28),
+    workers=st.integers(1, 9),
+    is_copied=st.booleans(),
+)
+def test_groups_that_are_read_ahead_are_within_the_memory(
+    batch: int, sample: int, memory: int, workers: int, is_copied: bool
+) -> None:
+    """With what is left of the group before, if that may be large; and each thread has one, if there is memory."""
+    access = read_ahead.RandomAccess(np.copy, memory, is_copied)  # type: ignore[arg-type]  # not called
+    group, ahead = read_ahead.groups_ahead(batch, sample, access, workers)
+    left = 0 if is_copied else group - 1
+    assert group >= 1
+    assert ahead >= 0
+    assert (ahead * group + left) * batch * sample <= memory
+    assert group == 1 or group * batch * sample <= (read_ahead.GATHERED_BYTES if is_copied else memory)
+    if not is_copied:
+        assert group <= max(4, read_ahead.GATHERED_BYTES // sample // batch)
+        assert ahead >= min(workers, memory // sample // batch)
+
+
+def test_both_ways_of_a_global_shuffle_give_the_same_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In pieces and without them, also where the other was interrupted."""
+    with recorded(plain(60, 30, 7, observation="noisy image")) as dataset:
+        for samples in _kinds(dataset):
+            direct = samples.batches(7, shuffle="global", seed=3, memory=1 << 14)
+            epochs = [list(direct) for _ in range(2)]
+            with monkeypatch.context() as patched:
+                patched.setattr(Samples, "random_access", lambda *_: None)
+                pieces = samples.batches(7, shuffle="global", seed=3, memory=1 << 14)
+                assert same_batches(list(pieces), epochs[0])
+                pieces.load_state_dict(direct.state_at(1, 2))
+                assert same_batches(list(pieces), epochs[1][2:])
+            direct.load_state_dict(pieces.state_at(0, 3))
+            assert same_batches(list(direct), epochs[0][3:])

@@ -21,7 +21,7 @@ from rlds_kit.loader.samples import Samples
 from rlds_kit.loader.shared_cache import SharedCache
 from rlds_kit.loader.stored_leaf import StoredLeaf
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import located
+from rlds_kit.storage import filters, located
 from tests.loader.recording import Plan, plain, plans, recorded
 from tests.loader.test_step_columns import dense_fields, first_byte_of_observations
 from tests.storage.truth import same
@@ -163,34 +163,99 @@ def test_no_table_is_larger_than_what_it_describes(lengths: list[int], kind: typ
 
 
 @in_c
-@pytest.mark.parametrize(("memory", "is_cached"), [(1 << 17, False), (1 << 20, True)])
-def test_columns_that_would_be_evicted_are_not_cached(memory: int, is_cached: bool) -> None:
-    """Frames of a camera, of which a cache would have decoded rows: 384,000 bytes."""
+@pytest.mark.parametrize(("memory", "is_cached"), [(126_000, False), (130_000, True)])
+def test_columns_are_not_cached_in_vain(memory: int, is_cached: bool) -> None:
+    """Frames of a camera, of which a cache would have decoded rows: 384,000 bytes, about three times as much."""
     with recorded(plain(100, 100, observation="noisy image", block_rows=10)) as dataset:
         samples = dataset.select("observation").windows(2).cached(memory)
         expected = from_pool(samples, [5, 5, 8, 90, 150, 9, 33])
         with mock.patch.object(SharedCache, "put", autospec=True, side_effect=SharedCache.put) as put:
             assert same(samples.gather([5, 5, 8, 90, 150, 9, 33]), expected)
-        assert (put.call_count > 0) == is_cached
+        assert (put.call_count > 0) == samples._reader.uses_cache == is_cached
         (leaf,) = samples._reader._leaves.values()
         assert isinstance(leaf, StoredLeaf)
         assert (leaf._numbers[located.FILTER][leaf._numbers[located.STATUS] == located.FOUND] == pb.PREDICT_SPLIT).all()
 
 
 @in_c
-def test_without_a_cache_only_wanted_rows_are_returned_by_decoders() -> None:
-    """And those between them: nothing else is written or copied."""
-    with recorded(plain(40, observation="noisy image", block_rows=40)) as dataset:
-        samples = dataset.select("observation").windows(2).cached(0)
-        for numbers, rows in (([7], (2, 7)), ([7, 8], (3, 7)), ([20, 11], (11, 11)), ([0], (2, 0))):
+def test_columns_that_are_needed_again_at_once_are_cached() -> None:
+    """Samples in order do not decode the same block for each, however small the cache is; samples far apart do."""
+    with recorded(plain(400, observation="noisy image", block_rows=5)) as dataset:
+        for numbers, decodes in (([*range(100)], 40), ([*range(0, 400, 5)] * 2, 160)):
+            samples = dataset.select("observation").windows(1).cached(1 << 17)
+            expected = from_pool(samples, numbers)
             with mock.patch.object(columns, "decode_into", wraps=columns.decode_into) as decoded:
-                assert same(samples.gather(numbers), from_pool(samples, numbers))
-            *_, out, begin = decoded.call_args_list[0].args
-            assert (len(out), begin) == rows
+                found = [samples.gather([number])["observation"] for number in numbers]
+            assert np.array_equal(np.concatenate(found), expected["observation"])
+            assert decoded.call_count == decodes
 
 
 @in_c
-def test_pools_are_for_blocks_of_which_many_samples_are_wanted() -> None:
+def test_compressed_forms_are_cached_however_small_the_cache_is() -> None:
+    """A fraction of the cache has all of these rows."""
+    with recorded(plain(400, observation="still image", block_rows=40)) as dataset:
+        samples = dataset.select("observation").windows(1).cached(1 << 16)
+        with mock.patch.object(SharedCache, "put", autospec=True, side_effect=SharedCache.put) as put:
+            assert same(samples.gather([5, 390]), from_pool(samples, [5, 390]))
+        assert put.call_count == 2
+        assert samples._reader.uses_cache
+
+
+@in_c
+def test_without_a_cache_only_requested_rows_are_decoded_or_those_before_them() -> None:
+    """And those between them; the filter writes them to where they are returned or copied from."""
+    with recorded(plain(40, observation="noisy image", block_rows=40)) as dataset:
+        samples = dataset.select("observation").windows(2).cached(0)
+        for numbers, rows in (([7], (2, 7)), ([7, 8], (3, 7)), ([20, 11], (11, 11)), ([0], (2, 0))):
+            expected = from_pool(samples, numbers)
+            with mock.patch.object(filters, "unpredict_split", wraps=filters.unpredict_split) as decoded:
+                assert same(samples.gather(numbers), expected)
+            ((_, _, out, part),) = [each.args for each in decoded.call_args_list]
+            assert (len(out), part.begin, part.total) == (*rows, 40)
+
+
+@in_c
+@pytest.mark.parametrize("numbers", [[5, 5, 7], [5, 6, 6], [7, 6, 5], [5, 7, 9], [6, 5, 7], [5, 6, 8, 7]])
+def test_rows_of_a_block_come_in_any_order_without_a_cache(numbers: list[int]) -> None:
+    """Also one of them twice, where there are as many rows as there would be without gaps."""
+    with recorded(plain(40, observation="noisy image", block_rows=40)) as dataset:
+        samples = dataset.select("observation").windows(1).cached(0)
+        assert same(samples.gather(numbers), from_pool(samples, numbers))
+
+
+@in_c
+@pytest.mark.parametrize("memory", [0, 1 << 17, 1 << 21])
+@pytest.mark.parametrize("observation", ["noisy image", "still image"])
+def test_damage_of_compressed_columns_is_an_error(tmp_path: Path, observation: str, memory: int) -> None:
+    """Whether they are decoded into the cache, or without it."""
+    with recorded(plain(400, observation=observation, block_rows=40)) as dataset:
+        shard = dataset.shards()[0]
+        data = bytearray(shard.read_bytes())
+        data[first_byte_of_observations(dataset) + 20] ^= 1
+        (tmp_path / shard.name).write_bytes(data)
+        samples = rlds_kit.open(tmp_path).select("observation").windows(1).cached(memory)
+        assert isinstance(next(iter(samples._reader._leaves.values())), StoredLeaf)
+        for _ in range(2):
+            with pytest.raises(rlds_kit.DamagedError, match="rlds-kit"):
+                samples.gather([30])
+        assert same(samples.gather([50]), dataset.select("observation").windows(1).gather([50]))
+
+
+@in_c
+def test_threads_decode_without_a_cache() -> None:
+    """Each has memory of its own for what it decodes."""
+    with recorded(plain(*[40] * 10, observation="noisy image", block_rows=10)) as dataset:
+        samples = dataset.select("observation").windows(1).cached(0)
+        numbers = [[*range(first, 400, 3)] for first in range(8)]
+        expected = [from_pool(samples, each) for each in numbers]
+        with ThreadPoolExecutor(8) as executor:
+            for _ in range(5):
+                found = executor.map(samples.gather, numbers)
+                assert all(same(one, other) for one, other in zip(found, expected, strict=True))
+
+
+@in_c
+def test_pools_are_for_blocks_of_which_many_samples_are_requested() -> None:
     """Each decodes a block once; without pools it is decoded again for samples of another batch."""
     with recorded(plain(40, 40, observation="noisy image", block_rows=4)) as dataset:
         reader = dataset.select("observation").windows(2).cached(0)._reader
@@ -200,9 +265,20 @@ def test_pools_are_for_blocks_of_which_many_samples_are_wanted() -> None:
         assert dataset.select("observation").windows(2)._reader.is_quicker_than_pools(1 << 20)
 
 
+@in_c
+def test_a_global_shuffle_uses_pools_if_many_samples_share_a_block() -> None:
+    """As many as fit into half of the memory, or as there are; their pairs of rows count once."""
+    with recorded(plain(40, 40, observation="noisy image", block_rows=20)) as dataset:
+        samples = dataset.select("observation").windows(2)
+        for rows, is_pooled in ((60, False), (64, True)):
+            assert (samples.random_access(rows * 1920) is None) == is_pooled
+        assert dataset.select("observation").windows(2, 20).random_access(64 * 1920) is not None  # there are four
+
+
 def test_what_only_pools_can_read_is_read_by_pools() -> None:
     """Values of different shapes."""
     with recorded(plain(9, observation="ragged")) as dataset:
-        reader = dataset.select("observation").windows(2)._reader
-        assert not reader.is_quick
-        assert not reader.is_quicker_than_pools(0)
+        samples = dataset.select("observation").windows(2)
+        assert not samples._reader.is_quick
+        assert not samples._reader.is_quicker_than_pools(0)
+        assert samples.random_access(1 << 20) is None

@@ -16,6 +16,7 @@ from rlds_kit.storage.block_parts import cut
 from rlds_kit.storage.column_layout import MOST_FILTERED, layout_of
 from rlds_kit.storage.compression import NOISE_LEVEL
 from rlds_kit.storage.filter_choice import SPLIT_PREDICTION, FilterChoice
+from rlds_kit.storage.native import native
 from rlds_kit.storage.predict import lines_of
 from rlds_kit.storage.rows import Part, Stored
 from tests import independent_reader
@@ -132,6 +133,16 @@ def test_rows_with_gaps_between_them_come_back() -> None:
     out = np.full((9, 100), 7, np.uint8)[:, :80]
     filters.unpredict_split(_stored(frames), (5, 16), out, Part(9))
     assert np.array_equal(out, as_rows(frames))
+
+
+@pytest.mark.parametrize(("total", "begin"), [(9, -1), (9, 7), (9, 1 << 62), (2, 0), (1 << 62, 0), (9, (1 << 63) - 2)])
+def test_rows_that_do_not_exist_are_refused(total: int, begin: int) -> None:
+    """By the C code itself, which would read or write beyond memory."""
+    if native is None:
+        pytest.skip("the C extension is left out")
+    stored = _stored(np.random.default_rng(0).integers(0, 30, (9, 5, 16), np.uint8))
+    with pytest.raises(ValueError, match=r"rows|fit together"):
+        native.unpredict_split(stored, total, np.empty((3, 80), np.uint8), begin, 3, *lines_of((5, 16)), 240)
 
 
 @given(images(), st.data())
