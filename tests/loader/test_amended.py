@@ -11,6 +11,7 @@ import pytest
 import rlds_kit
 from rlds_kit import layers, logger
 from rlds_kit import spec as specs
+from rlds_kit.storage import located
 from tests.loader.recording import numbered
 
 LENGTHS: Final = (9, 5, 12, 7)
@@ -73,3 +74,14 @@ def test_a_dict_amended_as_a_whole_has_its_new_keys(tmp_path: Path) -> None:
     window = view.select("info").windows(4)[0]["info"]
     assert {name: [*values] for name, values in window.items()} == {"x": [0, None, None, 3], "y": [None, 5, 5, None]}
     assert [step["info"] for step in view.episodes[0].steps] == [{"x": 0}, {"y": 5}, {"y": 5}, {"x": 3}]
+
+
+@pytest.mark.skipif(located.native is None, reason="the C extension is left out")
+def test_a_global_shuffle_with_amended_episodes_uses_pools(tmp_path: Path) -> None:
+    """Unless all columns fit into the cache: every batch would have episodes that only pools can read."""
+    dataset = numbered(tmp_path, LENGTHS, shades=16)
+    assert dataset.windows(1).random_access(2048) is not None
+    dataset.annotate("model", [layers.rewards(dataset.episodes[1], np.zeros(4))], source="critic")
+    for view, is_pooled in ((rlds_kit.open(tmp_path), False), (rlds_kit.open(tmp_path).as_amended(), True)):
+        assert (view.windows(1).random_access(2048) is None) == is_pooled
+        assert view.windows(1).random_access(1 << 20) is not None

@@ -188,6 +188,11 @@ def test_columns_that_are_needed_again_at_once_are_cached() -> None:
                 found = [samples.gather([number])["observation"] for number in numbers]
             assert np.array_equal(np.concatenate(found), expected["observation"])
             assert decoded.call_count == decodes
+        samples = dataset.select("observation").windows(1).cached(1 << 17)
+        with mock.patch.object(SharedCache, "put", autospec=True) as put:
+            for _ in range(3):
+                samples.gather(range(0, 400, 5))  # a batch of a shuffle, with columns of the one before
+        assert put.call_count == 0
 
 
 @in_c
@@ -224,14 +229,24 @@ def test_rows_of_a_block_come_in_any_order_without_a_cache(numbers: list[int]) -
 
 
 @in_c
-@pytest.mark.parametrize("memory", [0, 1 << 17, 1 << 21])
-@pytest.mark.parametrize("observation", ["noisy image", "still image"])
+@pytest.mark.parametrize(
+    ("observation", "memory"),
+    [
+        ("noisy image", 0),
+        ("noisy image", 1 << 17),
+        ("noisy image", 1 << 21),
+        ("still image", 0),
+        ("still image", 1 << 17),
+        ("large image", 0),
+        ("large image", 1 << 22),
+    ],
+)
 def test_damage_of_compressed_columns_is_an_error(tmp_path: Path, observation: str, memory: int) -> None:
     """Whether they are decoded into the cache, or without it."""
     with recorded(plain(400, observation=observation, block_rows=40)) as dataset:
         shard = dataset.shards()[0]
         data = bytearray(shard.read_bytes())
-        data[first_byte_of_observations(dataset) + 20] ^= 1
+        data[first_byte_of_observations(dataset) + 1000] ^= 1
         (tmp_path / shard.name).write_bytes(data)
         samples = rlds_kit.open(tmp_path).select("observation").windows(1).cached(memory)
         assert isinstance(next(iter(samples._reader._leaves.values())), StoredLeaf)
@@ -244,11 +259,12 @@ def test_damage_of_compressed_columns_is_an_error(tmp_path: Path, observation: s
 @in_c
 def test_threads_decode_without_a_cache() -> None:
     """Each has memory of its own for what it decodes."""
-    with recorded(plain(*[40] * 10, observation="noisy image", block_rows=10)) as dataset:
+    with recorded(plain(*[40] * 10, observation="noisy image", block_rows=10, shard_episodes=3)) as dataset:
         samples = dataset.select("observation").windows(1).cached(0)
         numbers = [[*range(first, 400, 3)] for first in range(8)]
         expected = [from_pool(samples, each) for each in numbers]
-        with ThreadPoolExecutor(8) as executor:
+        no_pools = mock.patch.object(Pool, "load", side_effect=AssertionError)
+        with no_pools, ThreadPoolExecutor(8) as executor:
             for _ in range(5):
                 found = executor.map(samples.gather, numbers)
                 assert all(same(one, other) for one, other in zip(found, expected, strict=True))
