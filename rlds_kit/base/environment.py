@@ -39,7 +39,8 @@ def make(environment: Mapping[str, Any], **kwargs: Any) -> Any:
 
     Raises:
       NotRebuiltError: no id was recorded; the environment or a wrapper is not known here, and the package that has it
-        must be imported first; or it is registered with another entry point now.
+        must be imported first; it is registered with another entry point now; or the arguments of a wrapper were not
+        recorded.
 
     >>> make({"id": "CartPole-v1", "kwargs": {}}).spec.id
     'CartPole-v1'
@@ -55,6 +56,7 @@ def make(environment: Mapping[str, Any], **kwargs: Any) -> Any:
     spec = environment.get("spec")
     _require_registered(identifier, spec or {})
     if spec is None:
+        _require_no_wrappers(environment.get("wrappers") or ())
         return gymnasium.make(identifier, **{**(environment.get("kwargs") or {}), **kwargs})
     wrappers = [each for each in spec.get("additional_wrappers") or () if not _writes_files(_wrapper_class(each))]
     return gymnasium.make(EnvSpec.from_json(json.dumps({**spec, "additional_wrappers": wrappers})), **kwargs)
@@ -92,6 +94,14 @@ def _of_one(environment: Mapping[str, Any]) -> Mapping[str, Any]:
     kwargs = spec.get("kwargs") or {}
     of_make = {name: item for name, item in kwargs.items() if name in _OF_MAKE}
     return {**alone, "spec": {**spec, **of_make, "kwargs": _without(_OF_VECTORS | _OF_MAKE, kwargs)}}
+
+
+def _require_no_wrappers(wrappers: object) -> None:
+    """Raises an error for wrappers of an environment without a spec: their arguments were not recorded."""
+    described = wrappers if isinstance(wrappers, list | tuple) else [wrappers]
+    names = ", ".join(str(each.get("name")) if isinstance(each, Mapping) else str(each) for each in described)
+    if names:
+        raise NotRebuiltError(f"the arguments of its wrappers ({names}) were not all recorded, so it cannot be wrapped")
 
 
 def _without(names: frozenset[str], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 import rlds_kit
 from rlds_kit.base import environment
-from rlds_kit.logger import VectorLogger
+from rlds_kit.logger import GymnasiumLogger, VectorLogger
 
 
 @pytest.mark.parametrize("mode", ["sync", "async", "vector_entry_point"])
@@ -40,3 +40,16 @@ def test_a_sub_environment_without_a_spec() -> None:
     kwargs = {"num_envs": 2, "vectorization_mode": "sync", "max_episode_steps": 7}
     env = environment.make({"interface": "gymnasium.vector", "id": "CartPole-v1", "kwargs": kwargs})
     assert env.spec.max_episode_steps == 7
+
+
+def test_an_environment_whose_wrappers_were_not_recorded_is_not_made(tmp_path: Path) -> None:
+    """Without them it would be another one."""
+    env = gymnasium.wrappers.TransformReward(gymnasium.make("CartPole-v1"), float)
+    with GymnasiumLogger(env, tmp_path / "d") as logged:
+        logged.reset(seed=5)
+        logged.step(0)
+    with pytest.raises(environment.NotRebuiltError, match="TransformReward"):
+        rlds_kit.open(tmp_path / "d").make_env()
+    for wrappers in ("odd", 7, [7]):  # of a dataset that another program wrote
+        with pytest.raises(environment.NotRebuiltError, match="arguments of its wrappers"):
+            environment.make({"id": "CartPole-v1", "wrappers": wrappers})

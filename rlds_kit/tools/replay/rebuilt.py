@@ -41,7 +41,6 @@ def rebuilt(provenance: Mapping[str, Any], **kwargs: Any) -> gymnasium.Env[Any, 
     """
     try:
         _require_known_interface(provenance)
-        _require_described_wrappers(provenance)
         env: gymnasium.Env[Any, Any] = make(provenance, **kwargs)
     except NotRebuiltError:
         raise
@@ -98,12 +97,6 @@ def _require_plain_vector(provenance: Mapping[str, Any]) -> None:
             f"it was recorded in a vector environment ({', '.join([*layers, str(name)])}) whose sub-environments "
             "cannot be made one by one; only those of SyncVectorEnv and AsyncVectorEnv without wrappers can"
         )
-
-
-def _require_described_wrappers(provenance: Mapping[str, Any]) -> None:
-    if provenance.get("spec") is None and provenance.get("wrappers"):
-        names = ", ".join(str(each["name"]) for each in provenance["wrappers"])
-        raise NotRebuiltError(f"the arguments of its wrappers ({names}) were not all recorded, so it cannot be wrapped")
 
 
 def _require_same_layers(provenance: Mapping[str, Any], env: gymnasium.Env[Any, Any]) -> None:
