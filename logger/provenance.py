@@ -57,7 +57,7 @@ def of_vector(envs: gymnasium.vector.VectorEnv[Any, Any, Any]) -> dict[str, Any]
         # environment lacks wrappers that `make_vec` has put around each of its environments.
         own = getattr(envs.unwrapped, "envs", None)
         first = getattr(own[0], "spec", None) if isinstance(own, list | tuple) and own else None
-        found |= _of_spec(first or envs.spec)
+        found |= _of_spec(first if isinstance(first, EnvSpec) else envs.spec)
     return found
 
 

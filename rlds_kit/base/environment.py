@@ -97,11 +97,11 @@ def _of_one(environment: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _require_no_wrappers(wrappers: object) -> None:
-    """Raises an error for wrappers of an environment without a spec: their arguments were not recorded."""
+    """Raises an error for wrappers of an environment without a spec: their arguments are not known."""
     described = wrappers if isinstance(wrappers, list | tuple) else [wrappers]
     names = ", ".join(str(each.get("name")) if isinstance(each, Mapping) else str(each) for each in described)
-    if names:
-        raise NotRebuiltError(f"the arguments of its wrappers ({names}) were not all recorded, so it cannot be wrapped")
+    if described:
+        raise NotRebuiltError(f"its wrappers ({names}) or their environment have arguments that were not all recorded")
 
 
 def _without(names: frozenset[str], kwargs: Mapping[str, Any]) -> dict[str, Any]:

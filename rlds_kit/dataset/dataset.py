@@ -264,8 +264,9 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
           **kwargs: replace recorded keyword arguments, for instance `render_mode="human"`.
 
         Raises:
-          NotRebuiltError: the environment is not a Gymnasium one, has no id, or is not registered here: import the
-            package that registers it first.
+          NotRebuiltError: the environment is not a Gymnasium one or has no id; it or a wrapper is not known here
+            (import the package that has it first); it is registered with another entry point now; or arguments of a
+            wrapper were not recorded.
         """
         from rlds_kit.base.environment import make
 

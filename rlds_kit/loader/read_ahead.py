@@ -61,7 +61,8 @@ GATHERED_BYTES: Final = 4 << 20
 """Maximum bytes of batches that are read together: they are parts of one array, which stays in memory as long as one of
 them does."""
 GATHERED_BATCHES: Final = 4
-"""So many may be read together nevertheless if blocks are decoded for them: some have blocks in common."""
+"""If blocks are decoded for batches, so many are read together even if they have more bytes, because some have blocks
+in common: a caller that keeps one of them keeps the memory of all."""
 _WAKING_SECONDS: Final = 250e-6
 """What it takes on a virtual machine to wake a thread that reads, and to be woken by it. A caller that uses a batch for
 less time than this gains nothing if the next one is read meanwhile."""
@@ -85,7 +86,8 @@ def groups_ahead(batch_size: int, sample_bytes: int, access: RandomAccess, worke
     if access.is_copied:
         group = max(1, min(GATHERED // batch_size, limit, fitting // 2))
         return group, fitting // group
-    # One group for each thread, and of the one before, of which a batch was returned, the others.
+    # In memory are a group for each thread, and what was not returned yet of the group before. Two at least: with one,
+    # nothing is read until a batch is returned.
     threads, limit = max(2, workers), max(limit, GATHERED_BATCHES)
     group = max(1, min(GATHERED // batch_size, limit, (fitting + 1) // (threads + 1)))
     return group, (fitting + 1 - group) // group

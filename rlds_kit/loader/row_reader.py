@@ -87,8 +87,10 @@ class RowReader:
 
     @property
     def uses_cache(self) -> bool:
-        """Whether columns are cached: not if all are stored as they are, or would be cached in vain."""
-        return any(each.uses_cache(self._sample) for each in self._leaves.values() if isinstance(each, StoredLeaf))
+        """Whether columns are cached, estimated: not if all are stored as they are, or would be cached in vain."""
+        return self._cached_bytes is not None and any(
+            each.uses_cache(self._sample) for each in self._leaves.values() if isinstance(each, StoredLeaf)
+        )
 
     def is_quicker_than_pools(self, samples: int) -> bool:
         """Whether reading any steps at once is quicker than a `Pool` that decodes each block for many samples.

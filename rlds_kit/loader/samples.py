@@ -273,8 +273,10 @@ class Samples(Sequence[Batch]):
             workers opened the same episodes and gave the same arguments, `memory` included.
           threads: that decode; by default as many as there are cores, at most 4.
           memory: bytes of decoded steps, 128 MiB by default. Returned batches are not counted, nor is the cache of
-            small fields: up to a quarter of it more. If a "global" shuffle caches columns and not all of them fit, half
-            of it is used in addition. With "blocks" it also determines how many runs are mixed, and so the order.
+            small fields: up to a quarter of it more. (A batch that is kept may keep up to three others in memory.) If
+            the columns of a "global" shuffle do not all fit into the cache, up to as many bytes again are used, for
+            batches that are read ahead or for cached columns. With "blocks" it also determines how many runs are
+            mixed, and so the order.
 
         Raises:
           ValueError: an argument is out of its range.

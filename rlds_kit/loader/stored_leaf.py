@@ -32,8 +32,8 @@ _IN_VAIN: Final = 3
 """If the rows of a leaf take this many times the cache, columns that would be cached as rows are not: most would be
 evicted before they are used again, and it takes less to decode only the requested rows (docs/decisions/0083)."""
 _RECENT: Final = 32
-"""A column that was decoded among the last so many is cached nevertheless: samples are read in order. But not if more
-columns than these are read at once: as for a batch of a shuffle."""
+"""A column that was among the last so many that were decoded is cached nevertheless, because samples seem to be read in
+order; but not if more columns than these are missing at once, as for a batch of a shuffle."""
 
 
 class NotFoundError(Exception):
@@ -62,7 +62,8 @@ class StoredLeaf:
         self._kind = np.zeros(len(blocks), np.uint8)
         self._checked = np.zeros(len(blocks), np.bool_)  # whether the checksum of plain rows was compared
         self._is_large = int(blocks.row_counts().sum()) * self.wanted.row_bytes > _IN_VAIN * limit
-        self._decoded = _RECENT  # columns that were decoded without the cache, and for each block how many when it was
+        # Columns that were missing in the cache while it was in vain; and for each block, the count at its last time.
+        self._decoded = _RECENT
         self._decoded_at = np.zeros(len(blocks), np.int64)
 
     def learn(self, file: ShardFile, part: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -173,7 +174,7 @@ class StoredLeaf:
         missing = taken(np.arange(len(found)))
         is_alone = self._are_in_vain(found[missing])
         if is_alone.any():
-            is_alone &= ~self._are_recent(found[missing])
+            is_alone &= ~self._note_recent(found[missing])
         alone = missing[is_alone].tolist()
         for group in self._groups(found, missing[~is_alone]):
             admitted = [each for each in group.tolist() if self._add(int(found[each]), int(keys[each]))]
@@ -193,8 +194,8 @@ class StoredLeaf:
         in_vain: np.ndarray = ~_IS_COMPACT[numbers[located.FILTER]] & ~become_runs
         return in_vain
 
-    def _are_recent(self, blocks: np.ndarray) -> np.ndarray:
-        """`[n]` bool, which columns were among the last that were decoded without the cache; adds these to them.
+    def _note_recent(self, blocks: np.ndarray) -> np.ndarray:
+        """`[n]` bool, which columns were among the last that were missing in the cache; adds all of these to them.
 
         Threads need no lock: at worst a column is decoded once more, or cached in vain.
         """

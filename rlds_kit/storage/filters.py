@@ -238,7 +238,7 @@ RANDOM_ACCESS: Final = frozenset(
         pb.PREDICT_SPLIT,
     )
 )
-"""Filters that `undo` for some rows without the others, or only with those before them, and without a copy of all."""
+"""Filters of which `undo` decodes some rows without memory for the others: alone, or after the rows before them."""
 
 
 def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows, part: Part | None = None) -> None:

@@ -51,5 +51,5 @@ def test_an_environment_whose_wrappers_were_not_recorded_is_not_made(tmp_path: P
     with pytest.raises(environment.NotRebuiltError, match="TransformReward"):
         rlds_kit.open(tmp_path / "d").make_env()
     for wrappers in ("odd", 7, [7]):  # of a dataset that another program wrote
-        with pytest.raises(environment.NotRebuiltError, match="arguments of its wrappers"):
+        with pytest.raises(environment.NotRebuiltError, match="its wrappers"):
             environment.make({"id": "CartPole-v1", "wrappers": wrappers})

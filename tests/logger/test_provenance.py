@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dm_env
@@ -85,7 +86,7 @@ def test_sync_vector_environment_without_a_spec_is_named_after_its_first() -> No
 def test_vector_environment_whose_parts_are_no_environments_has_its_own_spec() -> None:
     """A simulator may have other things of that name."""
     envs = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="vector_entry_point")
-    for parts in (np.zeros(2), [object()], [], None):
+    for parts in (np.zeros(2), [object()], [SimpleNamespace(spec="panda")], [], None):
         envs.unwrapped.envs = parts  # type: ignore[attr-defined]
         assert provenance.of_vector(envs)["id"] == "CartPole-v1"
 

@@ -347,7 +347,7 @@ def _spec(**changes: Any) -> dict[str, Any]:
         ({"id": "CartPole-v1", "kwargs": 5}, "is none of Gymnasium's"),
         (
             {"id": "CartPole-v1", "kwargs": {"wheels": 1}, "versions": 3, "wrappers": [1]},
-            r"wrappers \(1\) were not all",
+            r"wrappers \(1\) or their environment",
         ),
     ],
 )
