@@ -188,10 +188,7 @@ class StoredLeaf:
         """`[n]` bool, which coded columns are likely to be evicted from the cache before they are used again."""
         if not self._is_large:
             return np.zeros(len(blocks), np.bool_)
-        numbers = self._numbers[:, blocks]
-        whole = (numbers[located.END_ROW] - numbers[located.FIRST_ROW]) * self.wanted.row_bytes
-        become_runs = self._become_runs(numbers[located.FILTER], numbers[located.LENGTH], whole)
-        in_vain: np.ndarray = ~_IS_COMPACT[numbers[located.FILTER]] & ~become_runs
+        in_vain: np.ndarray = ~_IS_COMPACT[self._numbers[located.FILTER, blocks]] & ~self._become_runs(blocks)
         return in_vain
 
     def _note_recent(self, blocks: np.ndarray) -> np.ndarray:
@@ -225,20 +222,22 @@ class StoredLeaf:
 
     def _sizes(self, blocks: np.ndarray) -> np.ndarray:
         """`[n]`, bytes of coded columns in the cache; of frames that become runs, about."""
-        first, end, decoded, number, length = (
-            self._numbers[each, blocks]
-            for each in (located.FIRST_ROW, located.END_ROW, located.DECODED, located.FILTER, located.LENGTH)
-        )
-        whole = (end - first) * self.wanted.row_bytes
-        sizes: np.ndarray = np.where(_IS_COMPACT[number], decoded, whole)
-        become_runs = self._become_runs(number, length, whole)
+        is_compact, whole = _IS_COMPACT[self._numbers[located.FILTER, blocks]], self._row_bytes(blocks)
+        sizes: np.ndarray = np.where(is_compact, self._numbers[located.DECODED, blocks], whole)
+        become_runs = self._become_runs(blocks)
         sizes[become_runs] = whole[become_runs] // _WORTH_RUNS
         return sizes
 
-    def _become_runs(self, number: np.ndarray, length: np.ndarray, whole: np.ndarray) -> np.ndarray:
-        """Whether columns are cached as runs of changes: by filter, stored bytes and bytes of the rows."""
+    def _row_bytes(self, blocks: np.ndarray) -> np.ndarray:
+        """`[n]`, bytes of all rows of columns."""
+        rows = self._numbers[located.END_ROW, blocks] - self._numbers[located.FIRST_ROW, blocks]
+        return rows * self.wanted.row_bytes  # type: ignore[no-any-return]
+
+    def _become_runs(self, blocks: np.ndarray) -> np.ndarray:
+        """`[n]` bool, which columns are cached as runs of changes."""
+        number, length = self._numbers[located.FILTER, blocks], self._numbers[located.LENGTH, blocks]
         is_image = self.wanted.dtype.itemsize == 1 and self.wanted.row_bytes >= WIDE
-        chosen: np.ndarray = _MAY_BE_RUNS[number] & (length * _WORTH_RUNS < whole) & is_image
+        chosen: np.ndarray = _MAY_BE_RUNS[number] & (length * _WORTH_RUNS < self._row_bytes(blocks)) & is_image
         return chosen
 
     def _add(self, block: int, key: int) -> bool:
@@ -246,7 +245,7 @@ class StoredLeaf:
         stored = self.wanted.layout(self._numbers[:, block])
         is_compact = bool(_IS_COMPACT[stored.filter])
         size = stored.row_count * stored.row_bytes
-        become_runs = bool(self._become_runs(*map(np.array, (stored.filter, stored.length, size))))
+        become_runs = bool(self._become_runs(np.array([block]))[0])
         if not become_runs and not self._cache.admits(stored.decoded_length if is_compact else size):
             return False
         (payload,) = self._payloads(np.array([block]), is_checked=is_compact)

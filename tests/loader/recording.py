@@ -83,6 +83,7 @@ OBSERVATIONS: Final = {
     "image": _array((8, 8, 3), np.uint8),
     "large image": _array((96, 64, 3), np.uint8),
     "still image": FieldKind(specs.Array((40, 48), np.uint8), _still),
+    "constant image": FieldKind(specs.Array((40, 48), np.uint8), lambda _: np.full((40, 48), 7, np.uint8)),
     "noisy image": FieldKind(specs.Array((40, 48), np.uint8), _noisy),
     "big-endian": _array((2,), ">i4"),
     "bfloat16": _array((2,), ml_dtypes.bfloat16),

@@ -289,8 +289,8 @@ def test_loaders_can_be_sent_to_other_processes(dataset: Dataset) -> None:
     assert same_batches([again.gather(range(10))], [samples.gather(range(10))])
 
 
-def test_heavy_batches_of_a_cache_have_half_of_the_threads(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless the caller sets their number; the same batches come."""
+def _noted_workers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of threads of the loops that follow."""
     made: list[int] = []
 
     def executor(workers: int, name: str) -> ThreadPoolExecutor:
@@ -298,6 +298,25 @@ def test_heavy_batches_of_a_cache_have_half_of_the_threads(dataset: Dataset, mon
         return ThreadPoolExecutor(workers, name)
 
     monkeypatch.setattr(batches_module, "ThreadPoolExecutor", executor)
+    return made
+
+
+def _noted_groups(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Batches of a group, and groups that are read ahead, of the loops that follow."""
+    planned: list[tuple[int, int]] = []
+
+    class Noting(GatherAhead):
+        def __init__(self, *arguments: Any) -> None:
+            planned.append(arguments[-2:])
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(batches_module, "GatherAhead", Noting)
+    return planned
+
+
+def test_heavy_batches_of_a_cache_have_half_of_the_threads(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the caller sets their number; the same batches come."""
+    made = _noted_workers(monkeypatch)
     monkeypatch.setattr(batches_module, "LIGHT_ROW", 1)
     monkeypatch.setattr(Options, "workers", property(lambda options: options.threads or 4))
     expected = numbers_of(dataset.windows(3).batches(8, shuffle="global"))
@@ -311,38 +330,18 @@ def test_heavy_batches_of_a_cache_have_half_of_the_threads(dataset: Dataset, mon
 
 def test_of_heavy_batches_one_is_read_ahead(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others are new memory; of light ones two are read ahead by each thread."""
-    ahead: list[int] = []
-
-    class Noting(GatherAhead):
-        def __init__(self, *arguments: Any) -> None:
-            ahead.append(arguments[-1])
-            super().__init__(*arguments)
-
-    monkeypatch.setattr(batches_module, "GatherAhead", Noting)
+    planned = _noted_groups(monkeypatch)
     monkeypatch.setattr(Options, "workers", property(lambda _: 4))
     monkeypatch.setattr(batches_module, "LIGHT_ROW", 1)
     expected = numbers_of(dataset.windows(3).batches(8, shuffle="global"))
     monkeypatch.setattr(batches_module, "HEAVY_BATCH", 1)
     assert numbers_of(dataset.windows(3).batches(8, shuffle="global")) == expected
-    assert ahead == [8, 1]
+    assert [ahead for _, ahead in planned] == [8, 1]
 
 
 def test_heavy_batches_that_are_decoded_have_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each decodes a group of batches, as far as there is memory: a quarter of it if columns are cached."""
-    made: list[int] = []
-    planned: list[tuple[int, int]] = []
-
-    def executor(workers: int, name: str) -> ThreadPoolExecutor:
-        made.append(workers)
-        return ThreadPoolExecutor(workers, name)
-
-    class Noting(GatherAhead):
-        def __init__(self, *arguments: Any) -> None:
-            planned.append(arguments[-2:])
-            super().__init__(*arguments)
-
-    monkeypatch.setattr(batches_module, "ThreadPoolExecutor", executor)
-    monkeypatch.setattr(batches_module, "GatherAhead", Noting)
+    made, planned = _noted_workers(monkeypatch), _noted_groups(monkeypatch)
     monkeypatch.setattr(batches_module, "HEAVY_BATCH", 1)
     monkeypatch.setattr(batches_module, "LIGHT_ROW", 1)
     monkeypatch.setattr(read_ahead, "GATHERED_BYTES", 1)

@@ -196,9 +196,10 @@ def test_columns_that_are_needed_again_at_once_are_cached() -> None:
 
 
 @in_c
-def test_compressed_forms_are_cached_however_small_the_cache_is() -> None:
+@pytest.mark.parametrize("observation", ["still image", "constant image"])
+def test_compressed_forms_are_cached_however_small_the_cache_is(observation: str) -> None:
     """A fraction of the cache has all of these rows."""
-    with recorded(plain(400, observation="still image", block_rows=40)) as dataset:
+    with recorded(plain(400, observation=observation, block_rows=40)) as dataset:
         samples = dataset.select("observation").windows(1).cached(1 << 16)
         with mock.patch.object(SharedCache, "put", autospec=True, side_effect=SharedCache.put) as put:
             assert same(samples.gather([5, 390]), from_pool(samples, [5, 390]))
