@@ -182,10 +182,10 @@ def main() -> None:
     memory, cpu, began = Memory(), _cpu_seconds(), time.perf_counter()
     try:
         steps = WAYS[given.way](given.path, given.keep or temporary / "made-v0", given)
+        seconds, cpu = time.perf_counter() - began, _cpu_seconds() - cpu
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    seconds = time.perf_counter() - began
-    result: dict[str, Any] = {"steps": steps, "seconds": seconds, "cpu_s": _cpu_seconds() - cpu}
+    result: dict[str, Any] = {"steps": steps, "seconds": seconds, "cpu_s": cpu}
     result |= {"cores": result["cpu_s"] / seconds, "peak_mib": memory.end() / 2**20}
     print(json.dumps({**result, "versions": f"{PACKAGES[given.way]} {_version(PACKAGES[given.way])}"}))
 

@@ -6,8 +6,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.convert.envlogger.layout import CONTINUES, Constant, Items, Node, Numbers, layout_of, numbers_in
+from rlds_kit.convert.byte_rows import byte_rows
+from rlds_kit.convert.envlogger.layout import (
+    CONTINUES,
+    INTEGER_BYTES,
+    Constant,
+    Integer,
+    Items,
+    Node,
+    Numbers,
+    layout_of,
+    numbers_in,
+)
 from rlds_kit.storage.array_rows import Nest
+from rlds_kit.storage.reusable_memory import field_memory
 
 _FEWEST: Final = 8
 """Steps of one layout that are worth decoding together."""
@@ -37,7 +49,8 @@ class Layouts:
             self.stretches(records[:_PROBE])
         found, seen = list[Stretch](), 0
         for length, run in itertools.groupby(records, len):
-            rows = np.frombuffer(b"".join(run), np.uint8).reshape(-1, length)
+            alike = list(run)
+            rows = byte_rows(alike, len(alike), length)
             while len(rows):
                 layout = self._layout(rows[:1])
                 count = layout.fitting(rows)
@@ -66,7 +79,7 @@ class _Layout:
         is_constant, is_varint = np.ones(len(row), np.bool_), np.zeros(len(row), np.bool_)
         for each in numbers_in(self.node):
             is_constant[each.begin : each.end] = False
-            is_varint[each.begin : each.end] = each.is_varint
+            is_varint[each.begin : each.end] = isinstance(each, Numbers) and each.is_varint
         self._constant, self._varint = np.flatnonzero(is_constant), np.flatnonzero(is_varint)
         self._row, self._continues = row[self._constant], row[self._varint] >= CONTINUES
 
@@ -97,6 +110,11 @@ class Stretch:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def divided(self, count: int) -> list["Stretch"]:
+        """The first steps, and the others if there are any."""
+        parts = (Stretch(self.node, rows) for rows in (self.rows[:count], self.rows[count:]))
+        return [each for each in parts if len(each)]
+
     def column(self, node: Node) -> Nest:
         """The values of a part of the layout: as `decode` returns them, one for each step."""
         match node:
@@ -104,6 +122,8 @@ class Stretch:
                 return repeated(value, len(self))
             case Numbers():
                 return self._numbers(node)
+            case Integer(begin, end):
+                return _integers(self.rows[:, begin:end])
             case Items(kind, items):
                 columns = {key: self.column(each) for key, each in items.items()}
                 if kind is dict:
@@ -114,14 +134,21 @@ class Stretch:
 
     def _numbers(self, node: Numbers) -> Nest:
         stored = self.rows[:, node.begin : node.end]
-        if node.is_varint and node.count == 1:
-            raw = _varints(stored)
-        else:
-            raw = np.ascontiguousarray(stored).reshape(-1).view(node.stored)
-        values = raw.astype(node.dtype).reshape(len(self), *(node.shape or ()))
+        raw = _varints(stored) if node.is_varint and node.count == 1 else stored.view(node.stored)
+        values = field_memory.empty((len(self), *(node.shape or ())), np.dtype(node.dtype))
+        values.reshape(len(self), -1)[:] = raw.reshape(len(self), -1)
         if node.shape is None:
             return values.tolist() if node.dtype is np.bool_ else values
         return values if node.shape else [np.array(each) for each in values]
+
+
+def _integers(stored: np.ndarray) -> list[int]:
+    """The values of Python's integers `[n, bytes]`."""
+    whole = np.empty((len(stored), INTEGER_BYTES), np.uint8)
+    whole[:] = np.where(stored[:, :1] >= CONTINUES, 0xFF, 0)  # the sign
+    whole[:, INTEGER_BYTES - stored.shape[1] :] = stored
+    numbers: list[int] = whole.view(">i8")[:, 0].tolist()
+    return numbers
 
 
 def _varints(stored: np.ndarray) -> np.ndarray:
@@ -173,5 +200,5 @@ def joined(parts: Sequence[Nest]) -> Nest:
     if isinstance(first, np.ndarray):
         if any((each.dtype, each.shape[1:]) != (first.dtype, first.shape[1:]) for each in parts):
             raise OtherLayoutError
-        return np.concatenate(parts)
+        return field_memory.concatenate(parts)
     return [value for each in parts for value in each]

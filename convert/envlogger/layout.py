@@ -2,7 +2,7 @@
 
 A step is a tree of `Data` messages (`envlogger_storage.proto`). Its layout is found once. Values other than
 plain arrays and numbers, such as text or arrays of large integers, are constants: steps with other values have another
-layout.
+layout. So have steps with a Python integer of another size, which is stored in as few bytes as it needs.
 """
 
 import math
@@ -23,6 +23,10 @@ _BYTES: Final = 2  # a wire type of protocol buffers
 _DATUM, _ARRAY, _TUPLE, _DICT = 1, 2, 3, 4  # fields of Data
 _VALUES: Final = 2
 """The field of Datum with the elements."""
+_INTEGERS: Final = 10
+"""The field of Values with Python's integers: big-endian, the first bit is the sign."""
+INTEGER_BYTES: Final = 8
+"""Python's integers of more bytes are constants."""
 _RAW: Final[dict[int, tuple[str, type[np.generic]]]] = {
     1: ("<f4", np.float32),
     2: ("<f8", np.float64),
@@ -72,6 +76,19 @@ class Numbers:
         return math.prod(self.shape or ())
 
 
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An integer of Python's.
+
+    Attributes:
+      begin: its first byte in the record.
+      end: the byte after the last one, at most `INTEGER_BYTES` later.
+    """
+
+    begin: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant:
     """A value that is the same in all steps of the layout."""
@@ -92,7 +109,7 @@ class Items:
     items: dict[Any, "Node"]
 
 
-Node: TypeAlias = Numbers | Constant | Items
+Node: TypeAlias = Numbers | Integer | Constant | Items
 
 
 def layout_of(record: bytes) -> Node:
@@ -130,12 +147,12 @@ def _first(record: bytes, begin: int, end: int) -> tuple[int, int] | None:
     return None if key != (1 << 3 | _BYTES) or at + size > end else (at, at + size)
 
 
-def numbers_in(node: Node) -> Iterator[Numbers]:
+def numbers_in(node: Node) -> Iterator[Numbers | Integer]:
     """All numbers of a layout."""
-    return (each for each in _leaves(node) if isinstance(each, Numbers))
+    return (each for each in _leaves(node) if not isinstance(each, Constant))
 
 
-def _leaves(node: Node) -> Iterator[Numbers | Constant]:
+def _leaves(node: Node) -> Iterator[Numbers | Integer | Constant]:
     if isinstance(node, Items):
         for each in node.items.values():
             yield from _leaves(each)
@@ -192,7 +209,7 @@ def _dict(record: bytes, entries: list[tuple[int, int]], depth: int) -> Items | 
     return Items(dict, found)
 
 
-def _datum(record: bytes, begin: int, end: int) -> Numbers | None:
+def _datum(record: bytes, begin: int, end: int) -> Numbers | Integer | None:
     parts = _fields(record, begin, end)
     if parts is None or [number for number, _, _ in parts] not in ([1, 2], [2]):
         return None
@@ -201,7 +218,10 @@ def _datum(record: bytes, begin: int, end: int) -> Numbers | None:
         return None
     ((number, first, last),) = stored
     shape = tuple(dim.size for dim in Datum.FromString(record[begin:end]).shape.dim)
-    count = 1 if shape == (SCALAR_DIM_SIZE,) else math.prod(shape)
+    is_scalar = shape == (SCALAR_DIM_SIZE,)
+    if number == _INTEGERS:
+        return Integer(first, last) if is_scalar and 0 < last - first <= INTEGER_BYTES else None
+    count = 1 if is_scalar else math.prod(shape)
     layout: str
     dtype: type[np.generic]
     size: int | None
@@ -215,7 +235,7 @@ def _datum(record: bytes, begin: int, end: int) -> Numbers | None:
         return None
     if size != last - first or not count or (min(shape, default=1) < 0 and count != 1):
         return None
-    return Numbers(first, last, layout, dtype, None if shape == (SCALAR_DIM_SIZE,) else shape)
+    return Numbers(first, last, layout, dtype, None if is_scalar else shape)
 
 
 def _varints_size(data: bytes, count: int, dtype: type[np.generic]) -> int | None:

@@ -24,7 +24,7 @@ from rlds_kit.base.origin import SOURCE, lossy_of
 from rlds_kit.base.step import ACTION, DECLARED_FIELDS, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS
 from rlds_kit.base.step import EpisodeEnd as End
 from rlds_kit.convert.envlogger.columns import Layouts, OtherLayoutError, Stretch, joined, repeated
-from rlds_kit.convert.envlogger.layout import Constant, Items, Node
+from rlds_kit.convert.envlogger.layout import Constant, Integer, Items, Node
 from rlds_kit.convert.envlogger.recording import Record, Value, decode, recordable
 from rlds_kit.convert.envlogger.scan import (
     LAST,
@@ -207,12 +207,12 @@ def _columns(stretches: Sequence[Stretch]) -> tuple[Rows, Rows]:
     """
     observed, acted = _Parts(), _Parts()
     row = 0
-    for each in stretches:
+    for each in (*stretches[0].divided(1), *stretches[1:]):  # the action of the first step led to no observation
         match each.node:
             case Items(
                 _,
                 {
-                    0: Items(_, {0: Constant(int()), 1: reward, 2: discount, 3: observation} as four),
+                    0: Items(_, {0: Constant(int()) | Integer(), 1: reward, 2: discount, 3: observation} as four),
                     1: action,
                     2: custom,
                 } as three,
@@ -226,8 +226,6 @@ def _columns(stretches: Sequence[Stretch]) -> tuple[Rows, Rows]:
             found = {name: node for name, node in ((REWARD, reward), (DISCOUNT, discount)) if not _is_nothing(node)}
             done = {name: each.column(node) for name, node in ({ACTION: action} | found).items()}
             acted.add(row - 1, len(each), done | own[1])
-        elif len(each) > 1:
-            raise OtherLayoutError
         row += len(each)
     return observed.rows(row), acted.rows(row - 1)
 

@@ -17,6 +17,7 @@ from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
 from rlds_kit.base.rlds_types import STEPS
 from rlds_kit.convert import images
+from rlds_kit.convert.byte_rows import byte_rows
 from rlds_kit.convert.tfds.features import Feature, Features, leaves, stacked
 from rlds_kit.convert.tfds.tf_example import Example, Values
 
@@ -194,13 +195,10 @@ def _unpacked(strings: list[bytes], feature: Feature) -> Elements:
     size = math.prod(lengths) * feature.dtype.itemsize
     if len(lengths) < len(feature.shape) or not 0 < size <= _MOST_BYTES or not strings:
         return [_decoded(data, feature, feature.shape) for data in strings]
-    raw = strings
+    raw: Iterable[bytes] = strings
     if feature.encoding == "zlib":
-        raw = [zlib.decompress(data) if len(data) <= _SMALL else _inflated(data, feature, lengths) for data in strings]
-    if set(map(len, raw)) != {size}:
-        wrong = next(len(data) for data in raw if len(data) != size)
-        raise FormatError(f"expected {size} bytes of the shape {lengths} in each value, got {wrong}")
-    return np.frombuffer(b"".join(raw), feature.dtype).reshape(len(raw), *lengths)
+        raw = (zlib.decompress(data) if len(data) <= _SMALL else _inflated(data, feature, lengths) for data in strings)
+    return byte_rows(raw, len(strings), size).view(feature.dtype).reshape(len(strings), *lengths)
 
 
 def _decoded(data: bytes, feature: Feature, shape: Iterable[int | None]) -> np.ndarray:

@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit.base.errors import FormatError
+from rlds_kit.storage.reusable_memory import field_memory
 
 OBSERVATIONS: Final = "observations"
 NEXT: Final = "next_observations"
@@ -27,6 +28,8 @@ TIMEOUTS: Final = "timeouts"
 VALIDS: Final = "valids"
 MASKS: Final = "masks"
 _BYTES_AT_ONCE: Final = 16 << 20
+_COMPARED_BYTES: Final = 1 << 19
+"""Bytes that are compared at once, so that the result of each comparison is in memory that is reused, and cached."""
 
 Tree = Mapping[str, Any]
 """Arrays, or datasets of h5py, by name, nested as groups are."""
@@ -164,7 +167,11 @@ def differ(one: Any, other: Any, rows: int) -> np.ndarray:
         for name in one if isinstance(one, dict) else range(len(one)):
             found |= differ(one[name], other[name], rows)
     else:
-        found |= (_bytes(one) != _bytes(other)).any(axis=1)
+        before, after = _words(one), _words(other)
+        step = max(1, _COMPARED_BYTES // max(1, bytes_of_row(one)))
+        for begin in range(0, rows, step):
+            part = slice(begin, begin + step)
+            found[part] |= (before[part] != after[part]).any(axis=1)
     return found
 
 
@@ -173,9 +180,11 @@ def bytes_of_row(node: Any) -> int:
     return sum(leaves_of(node, lambda each: math.prod(each.shape[1:]) * each.dtype.itemsize))
 
 
-def _bytes(array: np.ndarray) -> np.ndarray:
-    """`[rows, bytes]` uint8."""
-    return np.ascontiguousarray(array).reshape(len(array), -1).view(np.uint8).reshape(len(array), -1)
+def _words(array: np.ndarray) -> np.ndarray:
+    """`[rows, words]`: the bytes of each row, in the longest unsigned integers that divide them."""
+    size = bytes_of_row(array)
+    word = next(each for each in (np.uint64, np.uint32, np.uint16, np.uint8) if not size % np.dtype(each).itemsize)
+    return np.ascontiguousarray(array).reshape(len(array), -1).view(np.uint8).reshape(len(array), -1).view(word)
 
 
 def mapped(function: Callable[[Any], Any], node: Any) -> Any:
@@ -205,7 +214,7 @@ def joined(nodes: Sequence[Any]) -> Any:
         return {name: joined([each[name] for each in nodes]) for name in first}
     if isinstance(first, tuple):
         return tuple(joined(parts) for parts in zip(*nodes, strict=True))
-    return np.concatenate(nodes)
+    return field_memory.concatenate(nodes)
 
 
 def leaves_of(node: Any, function: Callable[[Any], Any]) -> Iterator[Any]:

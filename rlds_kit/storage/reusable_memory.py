@@ -8,6 +8,7 @@ import contextlib
 import math
 import mmap
 import weakref
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -61,6 +62,17 @@ class ReusableMemory:
         """An uninitialized array; a small one is allocated by NumPy."""
         size = math.prod(shape) * dtype.itemsize
         return np.empty(shape, dtype) if size < self._large else self.array(size).view(dtype).reshape(shape)
+
+    def concatenate(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """As `np.concatenate`, into an array as of `empty`.
+
+        >>> ReusableMemory().concatenate([np.arange(2), np.arange(1)])
+        array([0, 1, 0])
+        """
+        first = arrays[0]
+        if not first.dtype.isnative or any(each.dtype != first.dtype for each in arrays):  # NumPy chooses another type
+            return np.concatenate(arrays)
+        return np.concatenate(arrays, out=self.empty((sum(map(len, arrays)), *first.shape[1:]), first.dtype))
 
     @property
     def lent_bytes(self) -> int:

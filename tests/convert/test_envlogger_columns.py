@@ -12,7 +12,7 @@ from rlds_kit.base.errors import FormatError
 from rlds_kit.convert.envlogger import reader as readers
 from rlds_kit.convert.envlogger.columns import Layouts, OtherLayoutError
 from rlds_kit.convert.envlogger.encode import encode
-from rlds_kit.convert.envlogger.layout import end_of_type, layout_of, numbers_in
+from rlds_kit.convert.envlogger.layout import Numbers, end_of_type, layout_of, numbers_in
 from rlds_kit.convert.envlogger.scan import FIRST, LAST, MID, StoredEpisode, _type_of
 from rlds_kit.convert.envlogger_storage_pb2 import Data
 from rlds_kit.convert.episode_content import content_of
@@ -139,10 +139,26 @@ def test_integers_of_several_bytes_are_columns(dtype: type[np.integer[Any]], top
     assert [_shown(each["observation"]) for each in observed][1:] == [_shown(row.observation) for row in rows]
 
 
+def test_integers_of_python_are_columns() -> None:
+    """Such as those of an info; each size is a layout of its own, and those that NumPy's types cannot hold are, too."""
+    for size in range(1, 9):
+        top = 1 << (8 * size - 1)
+        numbers = [-top, -top + 1, *(range(-3, 4) if size == 1 else ()), top - 2, top - 1]
+        numbers = [number for number in numbers if number.bit_length() // 8 + 1 == size]
+        records = [_stored((MID, 0.0, 1.0, np.zeros(2)), number, {"info": {"n": number}}) for number in numbers]
+        (stretch,) = Layouts().stretches(records)
+        observed, acted = readers._columns([*stretch.divided(1)])
+        assert isinstance(acted.columns["action"], list)
+        assert [_shown(each["info"]["n"]) for each in observed] == [_shown(number) for number in numbers]
+        assert [_shown(each["action"]) for each in acted] == [_shown(number) for number in numbers[1:]]
+    large = [_stored((MID, 0.0, 1.0, 1 << 64 + number), 0, None) for number in range(3)]
+    assert len(Layouts().stretches(large)) == 3
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_negative_integers_are_constants(dtype: type[np.generic]) -> None:
     record = _stored((MID, 0.0, 1.0, dtype(-5)), 0, None)
-    assert dtype not in {each.dtype for each in numbers_in(layout_of(record))}
+    assert dtype not in {each.dtype for each in numbers_in(layout_of(record)) if isinstance(each, Numbers)}
 
 
 def test_an_episode_without_columns_is_not_compared_in_vain() -> None:
@@ -164,7 +180,8 @@ def test_an_episode_without_columns_is_not_compared_in_vain() -> None:
 def test_numbers_are_found_in_the_bytes() -> None:
     """Those of arrays and scalars, in their order."""
     record = _step(7)
-    found = {(each.dtype, each.shape): each for each in numbers_in(layout_of(record))}  # a dict has no order
+    numbers = [each for each in numbers_in(layout_of(record)) if isinstance(each, Numbers)]
+    found = {(each.dtype, each.shape): each for each in numbers}  # a dict has no order
     assert {*found} == {(np.float64, None), (np.float32, (3,)), (np.int64, None), (np.float32, None)}
     joints = found[np.float32, (3,)]
     assert np.frombuffer(record[joints.begin : joints.end], joints.stored).tolist() == [7, 7, 7]

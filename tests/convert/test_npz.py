@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from numpy.lib import format as npy
 
 from rlds_kit.base.errors import FormatError
-from rlds_kit.convert import npz
+from rlds_kit.convert import npz, npz_array
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.npz import extract_npz, map_extracted, open_npz
+from rlds_kit.convert.npz_array import NpzArray
 
 LARGE = np.random.default_rng(0).normal(size=(20_000, 3))
 ARRAYS: dict[str, Any] = {
@@ -66,9 +67,9 @@ def test_only_what_is_needed_is_decompressed(path: Path) -> None:
     tree = open_npz(path)
     members = flat(tree)
     assert float(members["metadata/number"][()]) == 1.5
-    assert [name for name, each in members.items() if each.array is not None] == ["metadata/number"]
+    assert [name for name, each in members.items() if each.is_started] == ["metadata/number"]
     assert members["observations"][3:5].tolist() == LARGE[3:5].tolist()
-    assert all(each.array is not None for each in members.values())
+    assert all(each.is_started for each in members.values())
 
 
 def test_headers_are_not_parsed_by_threads(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,14 +87,14 @@ def test_headers_are_not_parsed_by_threads(path: Path, monkeypatch: pytest.Monke
 
 def test_rows_are_returned_before_the_rest_is_decompressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first rows of a large array are there, and its last ones raise an error, as their checksum is wrong."""
-    go_on, notify = threading.Event(), npz._Member.notify
+    go_on, notify = threading.Event(), NpzArray.notify
 
     def held(member: Any, more: int, error: Exception | None = None) -> None:
         notify(member, more, error)
         if member.info.filename == "observations.npy" and more:
             assert go_on.wait(60)
 
-    monkeypatch.setattr(npz._Member, "notify", held)
+    monkeypatch.setattr(NpzArray, "notify", held)
     path, rows = tmp_path / "a.npz", np.arange(1_000_000).reshape(-1, 4)
     ends = np.arange(len(rows)) % 100 == 99
     np.savez(path, observations=rows, turned=np.asfortranarray(rows), actions=rows[:, 0], terminals=ends)
@@ -120,6 +121,70 @@ def test_any_rows_of_an_array(path: Path, begin: int, stop: int, step: int) -> N
     rows = slice(begin, stop, step)
     for name in ("observations", "infos/turned", "infos/../é", "metadata/nothing"):
         assert np.array_equal(flat(open_npz(path))[name][rows], ARRAYS[name][rows])
+
+
+@pytest.fixture
+def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays of some kilobytes count as large, of which only some rows are in memory."""
+    for name, size in (("WHOLE", 999), ("PIECE", 1_000), ("AHEAD", 3_000), ("KEPT", 2_000)):
+        monkeypatch.setattr(npz_array, f"_{name}_BYTES", size)
+    monkeypatch.setattr(npz_array, "COPIED_BYTES", 300)
+
+
+@pytest.mark.usefixtures("pieces")
+@given(st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 900), st.sampled_from([-2, -1, 1, 3])), max_size=8))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_rows_of_a_large_array(path: Path, requests: list[tuple[int, int, int]]) -> None:
+    """In any order: rows that are not kept are decompressed again."""
+    array = flat(open_npz(path))["observations"]
+    for begin, count, step in requests:
+        rows = slice(begin, begin + count, step) if step > 0 else slice(begin + count, begin, step)
+        np.testing.assert_array_equal(array[rows], LARGE[rows])
+    np.testing.assert_array_equal(array[()], LARGE)
+
+
+@pytest.mark.usefixtures("pieces")
+def test_a_large_array_is_never_whole_in_memory(path: Path) -> None:
+    """Rows are requested in order, or again, as episodes are; two arrays do not wait for each other."""
+    members = flat(open_npz(path))
+    array, opened = members["observations"], mock.Mock(wraps=zipfile.ZipFile)
+    with mock.patch("zipfile.ZipFile", opened):
+        for begin in range(0, len(LARGE), 20):
+            first = max(0, begin - 50)
+            np.testing.assert_array_equal(array[first : begin + 20], LARGE[first : begin + 20])
+            np.testing.assert_array_equal(members["infos/turned"][begin : begin + 20], LARGE[begin : begin + 20])
+            with array._arrays.changed:
+                assert sum(len(each.memory) for each in array._pieces) < 10_000 < LARGE.nbytes // 40
+        assert opened.call_count == 1
+        np.testing.assert_array_equal(array[:5], LARGE[:5])
+        assert opened.call_count == 2
+
+
+@pytest.mark.usefixtures("pieces")
+def test_many_large_arrays(tmp_path: Path) -> None:
+    """More than there are threads: none waits for one whose rows are not requested."""
+    arrays: dict[str, Any] = {f"x{number}": LARGE + number for number in range(9)}
+    np.savez(tmp_path / "a.npz", **arrays)
+    members = flat(open_npz(tmp_path / "a.npz"))
+    for name in sorted(arrays, reverse=True):
+        np.testing.assert_array_equal(members[name][:], arrays[name])
+
+
+@pytest.mark.usefixtures("pieces")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_large_arrays_are_converted_in_parts(tmp_path: Path, workers: int) -> None:
+    """To what they are converted where they are whole in memory; damage at their end is an error."""
+    ends = np.arange(len(LARGE)) % 700 == 699
+    np.savez(tmp_path / "a.npz", observations=LARGE, next_observations=LARGE + 1, actions=LARGE[:, 0], terminals=ends)
+    found = convert(tmp_path / "a.npz", tmp_path / "pieces", part_bytes=10_000, workers=workers)
+    with mock.patch.object(npz_array, "_WHOLE_BYTES", 1 << 30):
+        expected = convert(tmp_path / "a.npz", tmp_path / "whole", part_bytes=10_000)
+    assert (found.content_digest, found.steps) == (expected.content_digest, expected.steps)
+    data = bytearray((tmp_path / "a.npz").read_bytes())
+    data[data.index(b"actions.npy", data.index(b"observations.npy") + 100) - 200] ^= 1  # in the last row
+    (tmp_path / "b.npz").write_bytes(data)
+    with pytest.raises(FormatError, match="CRC"):
+        convert(tmp_path / "b.npz", tmp_path / "damaged", part_bytes=10_000, workers=workers)
 
 
 def test_damage_is_an_error_when_it_is_read(tmp_path: Path) -> None:
@@ -155,13 +220,13 @@ def test_headers_of_no_array(tmp_path: Path, dtype: str, shape: str, size: int) 
 
 
 def test_many_arrays(tmp_path: Path) -> None:
-    """Few threads decompress them, each with one open file."""
+    """They have one open file."""
     arrays: dict[str, Any] = {f"x{number}": np.full(3, number) for number in range(300)}
     np.savez(tmp_path / "a.npz", **arrays)
     with mock.patch("zipfile.ZipFile", wraps=zipfile.ZipFile) as opened:
         members = flat(open_npz(tmp_path / "a.npz"))
         assert all(np.array_equal(members[name][:], array) for name, array in arrays.items())
-        assert opened.call_count <= 1 + npz._THREADS
+        assert opened.call_count == 2
 
 
 def test_a_thread_that_does_not_start_is_an_error(path: Path) -> None:

@@ -6,9 +6,11 @@ others finish, and on Ctrl-C it waits for all running tasks.
 
 import contextlib
 import importlib
+import math
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,12 +18,14 @@ from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rlds_kit.base.arguments import positive
 from rlds_kit.base.executor.run import AGAIN, Notify, Outcome, P, R, Run, WorkerDiedError, attempt, notifying
 
 _CONTEXT = multiprocessing.get_context("spawn")  # a fork copies threads and locks in any state
+_SECONDS: Final = 0.1
+"""Between messages about the work that a task has done: each interrupts the work of the process that receives it."""
 _HINTS = {
     True: "Maybe the system had no memory left for it: try fewer workers",
     False: "A script that starts processes needs `if __name__ == '__main__':` before its own work",
@@ -51,21 +55,21 @@ class _Modules:
 
 
 class Worker:
-    """A process, this end of its pipe, and the part that it works on."""
+    """A process, this end of its pipe, and the part that it works on, before those that it was given ahead."""
 
     def __init__(self) -> None:
         self.pipe, theirs = _CONTEXT.Pipe()
         self._process: SpawnProcess = _CONTEXT.Process(target=_work, args=(theirs,), name="rlds-kit", daemon=True)
         self._task: Any = None
-        self.parts: list[Any] = []  # the one part, or none
+        self.parts: list[Any] = []
         with _interrupts_blocked():
             self._process.start()
         theirs.close()
 
     def give(self, task: Callable[[P], R], waiting: Iterator[P]) -> None:
         """Sends the next part, if there is one; the task is sent once."""
-        self.parts = list(islice(waiting, 1))
-        for part in self.parts:
+        for part in islice(waiting, 1):
+            self.parts.append(part)
             with contextlib.suppress(OSError):  # `receive` reports that the process died
                 self.pipe.send((None if task is self._task else task, part))
             self._task = task
@@ -76,13 +80,13 @@ class Worker:
             self.pipe.send(_Modules(tuple(modules)))
 
     def receive(self) -> Any:  # int or Outcome
-        """Receives a message.
+        """Receives a message: an amount of work that was done, or the outcome of the part, which is then over.
 
         Raises:
           WorkerDiedError: the process died.
         """
         try:
-            return self.pipe.recv()
+            message = self.pipe.recv()
         except (EOFError, OSError) as error:
             self._process.join()
             code = self._process.exitcode or 0
@@ -90,6 +94,9 @@ class Worker:
             raise WorkerDiedError(
                 f"the process that worked on {self.parts[0]} died {how}. {_HINTS[code < 0]}; {AGAIN}"
             ) from error
+        if isinstance(message, Outcome):
+            del self.parts[0]
+        return message
 
     def release(self) -> None:
         """Lets an idle process end, without waiting for it; it gets no other part."""
@@ -160,6 +167,7 @@ def _work(pipe: "Connection[Any, Any]") -> None:
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     task: Any = None
+    amounts = _Amounts(pipe.send)
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             message = pipe.recv()
@@ -169,4 +177,25 @@ def _work(pipe: "Connection[Any, Any]") -> None:
                 continue
             given, part = message
             task = task if given is None else given
-            pipe.send(notifying(pipe.send, partial(attempt, task), part))
+            outcome = notifying(amounts.add, partial(attempt, task), part)
+            amounts.send()
+            pipe.send(outcome)
+
+
+class _Amounts:
+    """Sums the amounts of work that a task reports, and sends the sums."""
+
+    def __init__(self, send: Callable[[int], None]) -> None:
+        self._send, self._sum, self._time = send, 0, -math.inf
+
+    def add(self, amount: int) -> None:
+        """Adds an amount, and sends the sum if the last one was sent long enough ago."""
+        self._sum += amount
+        if time.monotonic() >= self._time + _SECONDS:
+            self.send()
+
+    def send(self) -> None:
+        """Sends the sum of what was not sent yet."""
+        if self._sum:
+            self._send(self._sum)
+            self._sum, self._time = 0, time.monotonic()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
+from operator import length_hint
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic
@@ -134,8 +135,13 @@ def _serve(
                     return
                 worker = busy[pipe]  # type: ignore[index]  # one of them
                 message = worker.receive()
-                if isinstance(message, Outcome):
-                    worker.give(task, waiting if message.error is None else iter(()))
+                # This thread may wait for the interpreter's lock, so a process gets the next part ahead. The last parts
+                # are left to those that are idle first.
+                wanted = 2 if length_hint(waiting) > len(pool) else 1
+                if isinstance(message, Outcome) and message.error is not None:
+                    wanted = 0
+                for _ in range(len(worker.parts), wanted):
+                    worker.give(task, waiting)
                 messages.put(message)
     except Exception as error:  # noqa: BLE001  the caller raises it
         messages.put(Outcome(error=error))

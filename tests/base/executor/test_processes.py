@@ -40,9 +40,24 @@ def test_processes_serve_several_runs() -> None:
         first = sorted(run(_square, range(20), notify=amounts.append))
         second = sorted(run(_square, range(20)))
     assert [square for square, _ in first] == [square for square, _ in second] == [n * n for n in range(20)]
-    assert sorted(amounts) == list(range(20))
+    assert sum(amounts) == sum(range(20))
     assert {process for _, process in first + second} == {process for _, process in first}
     assert os.getpid() not in {process for _, process in first}
+
+
+def _notify_often(number: int) -> int:
+    for _ in range(number):
+        notify(1)
+    return number
+
+
+def test_notifications_are_summed() -> None:
+    """What a task reports in quick succession arrives in few messages, and all of it before its outcome."""
+    amounts: list[int] = []
+    with on_processes(1) as run:
+        for done, report in enumerate(run(_notify_often, [5_000] * 3, notify=amounts.append), 1):
+            assert (sum(amounts), report) == (5_000 * done, 5_000)
+    assert len(amounts) < 1_000
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")

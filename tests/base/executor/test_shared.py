@@ -5,10 +5,13 @@ import os
 import sys
 import time
 from contextlib import closing
+from operator import length_hint
+from typing import Any
 
 import pytest
 
 from rlds_kit.base.executor import WorkerDiedError, on_this_and_processes
+from rlds_kit.base.executor.processes import Worker
 from rlds_kit.base.executor.run import notify
 
 
@@ -43,7 +46,7 @@ def test_this_process_works_too() -> None:
         while True:  # until the other process has started
             found = list(run(_square, range(20), notify=amounts.append))
             assert sorted(square for square, _ in found) == [n * n for n in range(20)]
-            assert sorted(amounts) == list(range(20))
+            assert sum(amounts) == sum(range(20))
             amounts.clear()
             processes = {process for _, process in found}
             assert os.getpid() in processes
@@ -91,6 +94,37 @@ def test_a_process_that_died_interrupts_the_others() -> None:
     """The error comes while this process works."""
     with on_this_and_processes(2) as run, pytest.raises(WorkerDiedError, match="died with exit code 3"):
         list(run(_die_elsewhere, [os.getpid()] * 2))
+
+
+def _die_at_three_elsewhere(task: tuple[int, int]) -> int:
+    number, home = task
+    for _ in range(1000):
+        notify(1)
+        if os.getpid() != home:
+            if number == 3:
+                os._exit(4)
+            return number
+        time.sleep(0.01)
+    return number
+
+
+def test_parts_are_given_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One to each process, as long as there are parts for all; who died is named with the part it worked on."""
+    given, give = list[tuple[int, int]](), Worker.give
+
+    def noted(worker: Worker, task: Any, waiting: Any) -> None:
+        give(worker, task, waiting)
+        given.append((len(worker.parts), length_hint(waiting)))
+
+    monkeypatch.setattr(Worker, "give", noted)
+    with on_this_and_processes(2) as run:
+        while not any(left == 0 for _, left in given):  # until the other process takes the last part, too
+            assert len(list(run(_square, range(40)))) == 40
+    assert {parts for parts, _ in given} <= {0, 1, 2}
+    assert any(parts == 2 for parts, _ in given)
+    assert all(left >= 1 for parts, left in given if parts == 2)  # the last one was left to the first that is idle
+    with on_this_and_processes(2) as run, pytest.raises(WorkerDiedError, match=r"worked on \(3, \d+\) died"):
+        list(run(_die_at_three_elsewhere, [(number, os.getpid()) for number in range(10)]))
 
 
 def test_an_error_elsewhere_comes_here() -> None:

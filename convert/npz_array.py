@@ -1,0 +1,257 @@
+"""Arrays of NPZ files that threads decompress while their first rows are in use."""
+
+import contextlib
+import math
+import threading
+import tokenize
+import weakref
+import zipfile
+import zlib
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any, Final
+
+import numpy as np
+
+from rlds_kit.base.errors import FormatError
+from rlds_kit.storage.reusable_memory import ReusableMemory, field_memory
+
+COPIED_BYTES: Final = 1 << 20
+_THREADS: Final = 4
+"""That decompress: as many as there usually are large arrays of which each row has a value."""
+_WHOLE_BYTES: Final = 256 << 20
+"""Arrays up to this size are in memory as a whole; of larger ones, only rows near the last requested ones."""
+_PIECE_BYTES: Final = 16 << 20
+_AHEAD_BYTES: Final = 128 << 20
+"""Bytes of an array that are decompressed before they are requested."""
+_KEPT_BYTES: Final = 64 << 20
+"""Bytes of a large array that are kept before the last requested rows, as an episode may be requested again."""
+_piece_memory: Final = ReusableMemory(_KEPT_BYTES, _PIECE_BYTES // 2)
+"""For pieces, which have one size: other sizes would take their memory, and the system clears what replaces it."""
+_BROKEN: Final = (
+    *(ValueError, OSError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, TypeError),
+)
+
+
+class Arrays:
+    """All arrays of a file.
+
+    Attributes:
+      path: of the file.
+      members: the arrays.
+      changed: notified when more bytes of an array are there, or an error has happened.
+      threads: that decompress.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.members: list[NpzArray] = []
+        self.changed = threading.Condition()
+        self.threads = ThreadPoolExecutor(_THREADS, "rlds_kit-npz")
+        self._files: list[IO[bytes]] = []
+        weakref.finalize(self, _close_all, self._files)
+
+    def start(self, wanted: "Sequence[NpzArray]") -> None:
+        """Starts to decompress those of some arrays for which this was not done yet, small ones first.
+
+        Raises:
+          FormatError: the file is damaged, or there is no memory for them.
+        """
+        fresh = sorted([each for each in wanted if not each.is_started], key=lambda each: each.info.file_size)
+        if fresh:
+            self.open(fresh)
+            for each in fresh:
+                each.request(0)
+
+    def open(self, wanted: "Sequence[NpzArray]") -> None:
+        """Opens the file before the first byte of each of some arrays; it is closed when all of them are."""
+        with as_format_errors(self.path), zipfile.ZipFile(self.path) as archive:
+            for each in wanted:
+                self._files.append(archive.open(each.info))
+                each.begin(self._files[-1])
+
+
+class NpzArray:
+    """An array that is decompressed when values are requested.
+
+    `[()]` decompresses it alone, as for flags and metadata; rows are read of all arrays together, so their first use
+    starts all of them. Rows are returned as soon as they are decompressed, so that they are converted while later ones
+    are decompressed. That is before the checksum of the array is known: only the last bytes come after it, and who
+    reads to the end learns of damage.
+
+    Large arrays are read from the first row to the last. Rows before those that are kept are decompressed again, from
+    the first one on, and then more are kept.
+    """
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        info: zipfile.ZipInfo,
+        shape: tuple[int, ...],
+        is_fortran: bool,
+        dtype: np.dtype[Any],
+        header_bytes: int,
+    ) -> None:
+        self.info, self.shape, self.dtype = info, shape, dtype
+        self.ndim, self.size = len(shape), math.prod(shape)
+        self.is_started = False
+        self._arrays, self._is_fortran, self._header_bytes = arrays, is_fortran, header_bytes
+        self._bytes = self.size * dtype.itemsize
+        self._is_whole = self._bytes <= _WHOLE_BYTES or is_fortran or not shape
+        self._row_bytes = self._bytes if not shape or not self.size else self._bytes // shape[0]
+        self._pieces: deque[_Piece] = deque()
+        self._kept = _KEPT_BYTES
+        self._file: IO[bytes] | None = None
+        self._done = self._wanted = 0
+        self._is_running = False
+        self._decompressing = threading.Lock()
+        self._error: Exception | None = None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        self._arrays.start([self] if isinstance(key, tuple) and not key else self._arrays.members)
+        if not self.ndim or not self.size or not isinstance(key, slice):
+            return self._between(0, self._bytes).reshape(self.shape, order="F" if self._is_fortran else "C")[key]
+        rows = range(len(self))[key]
+        low, high = (min(rows), max(rows) + 1) if rows else (0, 0)
+        if self._is_fortran:
+            return self._between(0, self._bytes).reshape(self.shape, order="F")[key]
+        found = self._between(low * self._row_bytes, high * self._row_bytes)
+        return found.reshape(-1, *self.shape[1:])[:: rows.step]
+
+    def begin(self, file: IO[bytes]) -> None:
+        """Sets the file to decompress."""
+        self._file = file
+        # Not parsed again: a thread's `ast.literal_eval` may fail as Python 3.11 parses in another.
+        # https://github.com/python/cpython/issues/106905
+        file.read(self._header_bytes)
+        if self._is_whole:
+            self._add_piece(self._bytes)
+        self.is_started = True
+
+    def request(self, end: int) -> None:
+        """Lets a thread decompress the bytes up to an end, and some more.
+
+        Raises:
+          RuntimeError: no thread can be started.
+        """
+        with self._arrays.changed:
+            self._wanted = min(max(self._wanted, end + _AHEAD_BYTES), self._bytes)
+            if self._is_running or self._done >= self._wanted or self._error is not None:
+                return
+            self._is_running = True
+            try:
+                self._arrays.threads.submit(self.decompress)
+            except BaseException:  # as no thread can be started; the next one would do this, too
+                self._is_running = False
+                raise
+
+    def decompress(self) -> None:
+        """Decompresses the array, piece by piece, up to the end that was requested."""
+        try:
+            with self._decompressing, as_format_errors(self._arrays.path):
+                while self._goes_on():
+                    self._decompress_some()
+        except Exception as error:  # noqa: BLE001  raised where values are requested
+            self.notify(0, error)
+
+    def notify(self, more: int, error: Exception | None = None) -> None:
+        """Counts more bytes that are there, or passes an error to those who wait."""
+        with self._arrays.changed:
+            self._done, self._error = self._done + more, error
+            self._is_running &= error is None
+            self._arrays.changed.notify_all()
+
+    def _goes_on(self) -> bool:
+        with self._arrays.changed:
+            self._is_running = self._done < self._wanted
+            self._arrays.changed.notify_all()
+            return self._is_running
+
+    def _decompress_some(self) -> None:
+        assert self._file is not None  # noqa: S101  `start` has opened it
+        if not self._pieces or self._pieces[-1].end == self._done:
+            self._add_piece(max(1, _PIECE_BYTES // self._row_bytes) * self._row_bytes)
+        piece = self._pieces[-1]
+        some = np.frombuffer(self._file.read(min(COPIED_BYTES, piece.end - self._done)), np.uint8)
+        if not len(some):
+            raise ValueError(f"{self.info.filename} ends after {self._done} of {self._bytes} bytes")
+        end = self._done + len(some)
+        piece.memory[self._done - piece.begin : end - piece.begin] = some
+        if end == self._bytes:
+            if self._file.read(1):  # at the end, the checksum is compared
+                raise ValueError(f"{self.info.filename} has more than {end} bytes")
+            self._close()
+        self.notify(len(some))
+
+    def _add_piece(self, size: int) -> None:
+        size = min(size, self._bytes - self._done)
+        self._pieces.append(_Piece(self._done, _piece_memory.empty((size,), np.dtype(np.uint8))))
+
+    def _close(self) -> None:
+        """Closes the file, which those of the other arrays share."""
+        with self._arrays.changed:
+            if self._file is not None:
+                self._file.close()
+
+    def _between(self, begin: int, end: int) -> np.ndarray:
+        """Some elements, `[n]`.
+
+        Raises:
+          FormatError: the array is damaged.
+        """
+        changed = self._arrays.changed
+        with changed:
+            if self._pieces and begin < self._pieces[0].begin:
+                self._start_again()
+            self.request(end)
+            changed.wait_for(lambda: self._done >= end or self._error is not None)
+            if self._error is not None:
+                raise self._error
+            while self._pieces and self._pieces[0].end < begin - self._kept:
+                self._pieces.popleft()
+            parts = [each.between(begin, end) for each in self._pieces if each.begin < end and begin < each.end]
+        if len(parts) == 1:
+            return parts[0].view(self.dtype)
+        return field_memory.concatenate([np.empty(0, np.uint8), *parts]).view(self.dtype)
+
+    def _start_again(self) -> None:
+        """Decompresses the array from its first byte on, and will keep more of it."""
+        self._wanted = 0
+        self._arrays.changed.wait_for(lambda: not self._is_running)
+        self._close()
+        self._pieces.clear()
+        self._done, self._kept = 0, 2 * self._kept
+        self._arrays.open([self])
+
+
+class _Piece:
+    """Consecutive bytes of an array, from `begin` up to `end`; the last ones may not be there yet."""
+
+    def __init__(self, begin: int, memory: np.ndarray) -> None:
+        self.begin, self.end, self.memory = begin, begin + len(memory), memory
+
+    def between(self, begin: int, end: int) -> np.ndarray:
+        """Those of its bytes that are between two bytes of the array."""
+        return self.memory[max(0, begin - self.begin) : end - self.begin]
+
+
+def _close_all(files: Sequence[IO[bytes]]) -> None:
+    for each in files:
+        each.close()
+
+
+@contextlib.contextmanager
+def as_format_errors(path: Path) -> Iterator[None]:
+    """A context in which errors of a damaged file become `FormatError`."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except _BROKEN as error:
+        raise FormatError(f"{path}: expected an NPZ file of arrays without pickled objects: {error}") from error
