@@ -1,6 +1,7 @@
 """NPZ files: arrays are decompressed when they are needed, and damage is an error whenever it is found."""
 
 import threading
+import time
 import zipfile
 from pathlib import Path
 from typing import IO, Any
@@ -154,10 +155,65 @@ def test_a_large_array_is_never_whole_in_memory(path: Path) -> None:
             np.testing.assert_array_equal(array[first : begin + 20], LARGE[first : begin + 20])
             np.testing.assert_array_equal(members["infos/turned"][begin : begin + 20], LARGE[begin : begin + 20])
             with array._arrays.changed:
-                assert sum(len(each.memory) for each in array._pieces) < 10_000 < LARGE.nbytes // 40
+                assert _bytes_in_memory(array) < 10_000 < LARGE.nbytes // 40
         assert opened.call_count == 1
         np.testing.assert_array_equal(array[:5], LARGE[:5])
         assert opened.call_count == 2
+        with array._arrays.changed:
+            array._arrays.changed.wait_for(lambda: not array._is_running)
+            assert _bytes_in_memory(array) < 10_000
+
+
+def _bytes_in_memory(array: Any) -> int:
+    return sum(len(each.memory) for each in array._pieces)
+
+
+@pytest.mark.usefixtures("pieces")
+def test_more_rows_are_kept_where_they_are_requested_again(path: Path) -> None:
+    """Long episodes are not decompressed from the first row for each of their parts."""
+    opened = mock.Mock(wraps=zipfile.ZipFile)
+    with mock.patch("zipfile.ZipFile", opened):
+        array = flat(open_npz(path))["observations"]
+        for begin in range(0, len(LARGE), 700):
+            np.testing.assert_array_equal(array[begin : begin + 700], LARGE[begin : begin + 700])
+            np.testing.assert_array_equal(array[begin : begin + 10], LARGE[begin : begin + 10])
+            np.testing.assert_array_equal(array[begin + 690 : begin + 700], LARGE[begin + 690 : begin + 700])
+            np.testing.assert_array_equal(array[begin : begin + 10], LARGE[begin : begin + 10])
+    assert 2 < opened.call_count < 8
+
+
+@pytest.mark.usefixtures("pieces")
+def test_rows_in_one_piece_are_not_copied(path: Path) -> None:
+    """Nor those of an array in Fortran's order, which is whole in memory."""
+    members = flat(open_npz(path))
+    for name, first in (("observations", 100), ("infos/turned", 0)):
+        one, other = members[name][first : first + 5], members[name][first + 3 : first + 9]
+        assert np.shares_memory(one, other)
+
+
+@pytest.mark.usefixtures("pieces")
+def test_one_thread_at_a_time_decompresses_an_array(path: Path) -> None:
+    """Also where an executor raised an error although a thread will do the work."""
+    array = flat(open_npz(path))["observations"]
+    threads, running = array._arrays.threads, list[int]()
+    some, submit = array._decompress_some, threads.submit
+
+    def raising(*args: Any) -> None:
+        submit(*args)
+        raise RuntimeError
+
+    def counted() -> None:
+        running.append(1)
+        assert len(running) == 1
+        time.sleep(0.001)
+        some()
+        running.pop()
+
+    with mock.patch.object(array, "_decompress_some", counted):
+        for _ in range(3):
+            with mock.patch.object(threads, "submit", raising), pytest.raises(RuntimeError):
+                array[:300]
+        np.testing.assert_array_equal(array[:2000], LARGE[:2000])
 
 
 @pytest.mark.usefixtures("pieces")
@@ -175,7 +231,8 @@ def test_many_large_arrays(tmp_path: Path) -> None:
 def test_large_arrays_are_converted_in_parts(tmp_path: Path, workers: int) -> None:
     """To what they are converted where they are whole in memory; damage at their end is an error."""
     ends = np.arange(len(LARGE)) % 700 == 699
-    np.savez(tmp_path / "a.npz", observations=LARGE, next_observations=LARGE + 1, actions=LARGE[:, 0], terminals=ends)
+    after = np.roll(LARGE, -1, axis=0)
+    np.savez(tmp_path / "a.npz", observations=LARGE, next_observations=after, actions=LARGE[:, 0], terminals=ends)
     found = convert(tmp_path / "a.npz", tmp_path / "pieces", part_bytes=10_000, workers=workers)
     with mock.patch.object(npz_array, "_WHOLE_BYTES", 1 << 30):
         expected = convert(tmp_path / "a.npz", tmp_path / "whole", part_bytes=10_000)
