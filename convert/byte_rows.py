@@ -33,12 +33,14 @@ def byte_rows(strings: Iterable[bytes], count: int, size: int) -> np.ndarray:
         if wrong := set(map(len, joined)) - {size}:
             raise _wrong(size, min(wrong))
         return np.frombuffer(b"".join(joined), np.uint8).reshape(count, size)
-    rows = field_memory.empty((count, size), np.dtype(np.uint8))
-    for row, each in zip(rows, strings, strict=True):
+    rows: np.ndarray | None = None
+    for number, each in enumerate(strings):
         if len(each) != size:
             raise _wrong(size, len(each))
-        row[:] = memoryview(each)
-    return rows
+        if rows is None:  # no memory for a size that no string has
+            rows = field_memory.empty((count, size), np.dtype(np.uint8))
+        rows[number] = memoryview(each)
+    return np.empty((0, size), np.uint8) if rows is None else rows
 
 
 def _wrong(size: int, other: int) -> ValueError:

@@ -36,11 +36,12 @@ def open_npz(path: Path) -> dict[str, Any]:
     with _opened(path) as archive:
         members = archive.infolist()
         require_plausible(sum(member.file_size for member in members), path.stat().st_size, str(path))
-        arrays = Arrays(path)
+        arrays, found = Arrays(path), dict[str, NpzArray]()
         for member in members:
             with archive.open(member) as file:
-                arrays.members.append(NpzArray(arrays, member, *_header(file, member.file_size)))
-        return _tree({each.info.filename: each for each in arrays.members})
+                found[member.filename] = NpzArray(arrays, member, *_header(file, member.file_size))
+        arrays.members.update(found.values())
+        return _tree(found)
 
 
 def extract_npz(path: Path, directory: Path) -> None:

@@ -8,8 +8,7 @@ import weakref
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -37,28 +36,29 @@ _BROKEN: Final = (
 
 
 class Arrays:
-    """All arrays of a file.
+    """The arrays of a file, and the threads that decompress them.
 
     Attributes:
       path: of the file.
-      members: the arrays.
+      members: the arrays that are in use.
       changed: notified when more bytes of an array are there, or an error has happened.
-      threads: that decompress.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.members: list[NpzArray] = []
+        self.members: weakref.WeakSet[NpzArray] = weakref.WeakSet()  # they refer to this
         self.changed = threading.Condition()
-        self.threads = ThreadPoolExecutor(_THREADS, "rlds_kit-npz")
+        self._waiting: deque[NpzArray] = deque()
+        self._threads = 0
         self._files: list[IO[bytes]] = []
         weakref.finalize(self, _close_all, self._files)
 
-    def start(self, wanted: "Sequence[NpzArray]") -> None:
+    def start(self, wanted: "Iterable[NpzArray]") -> None:
         """Starts to decompress those of some arrays for which this was not done yet, small ones first.
 
         Raises:
           FormatError: the file is damaged, or there is no memory for them.
+          RuntimeError: no thread can be started.
         """
         fresh = sorted([each for each in wanted if not each.is_started], key=lambda each: each.info.file_size)
         if fresh:
@@ -66,12 +66,44 @@ class Arrays:
             for each in fresh:
                 each.request(0)
 
-    def open(self, wanted: "Sequence[NpzArray]") -> None:
-        """Opens the file before the first byte of each of some arrays; it is closed when all of them are."""
+    def open(self, wanted: "Iterable[NpzArray]") -> None:
+        """Opens the file before the first byte of each of some arrays; it is closed when all of them are read."""
         with as_format_errors(self.path), zipfile.ZipFile(self.path) as archive:
             for each in wanted:
                 self._files.append(archive.open(each.info))
                 each.begin(self._files[-1])
+
+    def run(self, array: "NpzArray") -> None:
+        """Lets a thread decompress an array. `changed` is locked.
+
+        Raises:
+          RuntimeError: no thread can be started.
+        """
+        self._waiting.append(array)
+        if self._threads == _THREADS:
+            return
+        # Daemons: after an error the program can end at once. They only write into memory: no file is left half done.
+        thread = threading.Thread(target=self._work, name="rlds_kit-npz", daemon=True)
+        self._threads += 1
+        try:
+            thread.start()
+        except BaseException as error:
+            if thread.ident is not None:
+                raise
+            self._threads -= 1
+            if not self._threads or not isinstance(error, RuntimeError):  # one thread does the work of all
+                self._waiting.remove(array)
+                raise
+
+    def _work(self) -> None:
+        """Decompresses arrays until none waits."""
+        while True:
+            with self.changed:
+                if not self._waiting:
+                    self._threads -= 1
+                    return
+                array = self._waiting.popleft()
+            array.decompress()
 
 
 class NpzArray:
@@ -82,8 +114,8 @@ class NpzArray:
     are decompressed. That is before the checksum of the array is known: only the last bytes come after it, and who
     reads to the end learns of damage.
 
-    Large arrays are read from the first row to the last. Rows before those that are kept are decompressed again, from
-    the first one on, and then more are kept.
+    Large arrays are read from the first row to the last, by one thread at a time. Rows before those that are kept are
+    decompressed again, from the first one on, and then more are kept.
     """
 
     def __init__(
@@ -105,23 +137,24 @@ class NpzArray:
         self._pieces: deque[_Piece] = deque()
         self._kept = _KEPT_BYTES
         self._file: IO[bytes] | None = None
-        self._done = self._wanted = 0
+        self._done = self._wanted = self._least = 0
         self._is_running = False
-        self._decompressing = threading.Lock()
         self._error: Exception | None = None
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
+        self._is_whole |= not isinstance(key, slice) and not self.is_started
         self._arrays.start([self] if isinstance(key, tuple) and not key else self._arrays.members)
         if not self.ndim or not self.size or not isinstance(key, slice):
             return self._between(0, self._bytes).reshape(self.shape, order="F" if self._is_fortran else "C")[key]
         rows = range(len(self))[key]
-        low, high = (min(rows), max(rows) + 1) if rows else (0, 0)
+        if not rows:
+            return np.empty((0, *self.shape[1:]), self.dtype)
         if self._is_fortran:
             return self._between(0, self._bytes).reshape(self.shape, order="F")[key]
-        found = self._between(low * self._row_bytes, high * self._row_bytes)
+        found = self._between(min(rows) * self._row_bytes, (max(rows) + 1) * self._row_bytes)
         return found.reshape(-1, *self.shape[1:])[:: rows.step]
 
     def begin(self, file: IO[bytes]) -> None:
@@ -131,7 +164,9 @@ class NpzArray:
         # https://github.com/python/cpython/issues/106905
         file.read(self._header_bytes)
         if self._is_whole:
-            self._add_piece(self._bytes)
+            self._pieces.append(_Piece(0, np.empty(self._bytes, np.uint8)))
+        if not self._bytes:
+            self._close()
         self.is_started = True
 
     def request(self, end: int) -> None:
@@ -146,18 +181,19 @@ class NpzArray:
                 return
             self._is_running = True
             try:
-                self._arrays.threads.submit(self.decompress)
-            except BaseException:  # as no thread can be started; the next one would do this, too
+                self._arrays.run(self)
+            except BaseException:
                 self._is_running = False
                 raise
 
     def decompress(self) -> None:
         """Decompresses the array, piece by piece, up to the end that was requested."""
         try:
-            with self._decompressing, as_format_errors(self._arrays.path):
+            with as_format_errors(self._arrays.path):
                 while self._goes_on():
                     self._decompress_some()
         except Exception as error:  # noqa: BLE001  raised where values are requested
+            self._close()
             self.notify(0, error)
 
     def notify(self, more: int, error: Exception | None = None) -> None:
@@ -176,7 +212,7 @@ class NpzArray:
     def _decompress_some(self) -> None:
         assert self._file is not None  # noqa: S101  `start` has opened it
         if not self._pieces or self._pieces[-1].end == self._done:
-            self._add_piece(max(1, _PIECE_BYTES // self._row_bytes) * self._row_bytes)
+            self._add_piece()
         piece = self._pieces[-1]
         some = np.frombuffer(self._file.read(min(COPIED_BYTES, piece.end - self._done)), np.uint8)
         if not len(some):
@@ -187,9 +223,14 @@ class NpzArray:
             self._close()
         self.notify(len(some))
 
-    def _add_piece(self, size: int) -> None:
-        size = min(size, self._bytes - self._done)
-        self._pieces.append(_Piece(self._done, _piece_memory.empty((size,), np.dtype(np.uint8))))
+    def _add_piece(self) -> None:
+        """Makes room for more bytes, in place of those that are not kept."""
+        size = min(max(1, _PIECE_BYTES // self._row_bytes) * self._row_bytes, self._bytes - self._done)
+        piece = _Piece(self._done, _piece_memory.empty((size,), np.dtype(np.uint8)))
+        with self._arrays.changed:
+            while self._pieces and self._pieces[0].end <= self._least:
+                self._pieces.popleft()
+            self._pieces.append(piece)
 
     def _close(self) -> None:
         """Closes the file, which those of the other arrays share."""
@@ -207,12 +248,15 @@ class NpzArray:
         with changed:
             if self._pieces and begin < self._pieces[0].begin:
                 self._start_again()
-            self.request(end)
-            changed.wait_for(lambda: self._done >= end or self._error is not None)
+            self._least = begin - self._kept
+            try:
+                self.request(end)
+                changed.wait_for(lambda: self._done >= end or self._error is not None)
+            except BaseException:  # Ctrl-C
+                self._wanted = 0
+                raise
             if self._error is not None:
                 raise self._error
-            while self._pieces and self._pieces[0].end < begin - self._kept:
-                self._pieces.popleft()
             parts = [each.between(begin, end) for each in self._pieces if each.begin < end and begin < each.end]
         if len(parts) == 1:
             return parts[0].view(self.dtype)

@@ -70,7 +70,8 @@ class ReusableMemory:
         array([0, 1, 0])
         """
         first = arrays[0]
-        if not first.dtype.isnative or any(each.dtype != first.dtype for each in arrays):  # NumPy chooses another type
+        # NumPy chooses a type if there are several, or of swapped bytes; memory of objects is not reused.
+        if any(each.dtype != first.dtype for each in arrays) or not first.dtype.isnative or first.dtype.hasobject:
             return np.concatenate(arrays)
         return np.concatenate(arrays, out=self.empty((sum(map(len, arrays)), *first.shape[1:]), first.dtype))
 

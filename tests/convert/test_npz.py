@@ -2,6 +2,7 @@
 
 import threading
 import time
+import weakref
 import zipfile
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +16,9 @@ from numpy.lib import format as npy
 
 from rlds_kit.base.errors import FormatError
 from rlds_kit.convert import npz, npz_array
+from rlds_kit.convert.arrays import ArraysReader
 from rlds_kit.convert.conversion import convert
+from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.npz import extract_npz, map_extracted, open_npz
 from rlds_kit.convert.npz_array import NpzArray
 
@@ -175,10 +178,8 @@ def test_more_rows_are_kept_where_they_are_requested_again(path: Path) -> None:
     with mock.patch("zipfile.ZipFile", opened):
         array = flat(open_npz(path))["observations"]
         for begin in range(0, len(LARGE), 700):
-            np.testing.assert_array_equal(array[begin : begin + 700], LARGE[begin : begin + 700])
-            np.testing.assert_array_equal(array[begin : begin + 10], LARGE[begin : begin + 10])
-            np.testing.assert_array_equal(array[begin + 690 : begin + 700], LARGE[begin + 690 : begin + 700])
-            np.testing.assert_array_equal(array[begin : begin + 10], LARGE[begin : begin + 10])
+            for rows in (slice(begin, begin + 700), slice(begin + 700, begin + 900), slice(begin, begin + 10)):
+                np.testing.assert_array_equal(array[rows], LARGE[rows])
     assert 2 < opened.call_count < 8
 
 
@@ -192,28 +193,68 @@ def test_rows_in_one_piece_are_not_copied(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("pieces")
-def test_one_thread_at_a_time_decompresses_an_array(path: Path) -> None:
-    """Also where an executor raised an error although a thread will do the work."""
+@pytest.mark.parametrize("first", [None, 15_000, 19_990])
+def test_rows_that_are_skipped_are_not_kept(path: Path, first: int | None) -> None:
+    """Before the first request, or when it starts again far from the beginning."""
+    array, most = flat(open_npz(path))["observations"], 0
+    add_piece = array._add_piece
+
+    def watched() -> None:
+        nonlocal most
+        add_piece()
+        most = max(most, _bytes_in_memory(array))
+
+    with mock.patch.object(array, "_add_piece", watched):
+        for begin in (first, 12_000, 11_000):
+            if begin is not None:
+                np.testing.assert_array_equal(array[begin : begin + 30], LARGE[begin : begin + 30])
+    assert most < 20_000 < LARGE.nbytes // 20
+
+
+@pytest.mark.usefixtures("pieces")
+def test_a_large_array_that_is_read_whole_is_not_copied(path: Path) -> None:
+    """Such as the weights of a policy beside the steps."""
     array = flat(open_npz(path))["observations"]
-    threads, running = array._arrays.threads, list[int]()
-    some, submit = array._decompress_some, threads.submit
+    assert np.shares_memory(array[()], array[()])
+    np.testing.assert_array_equal(array[-1], LARGE[-1])
 
-    def raising(*args: Any) -> None:
-        submit(*args)
-        raise RuntimeError
 
-    def counted() -> None:
-        running.append(1)
-        assert len(running) == 1
-        time.sleep(0.001)
-        some()
-        running.pop()
+@pytest.mark.parametrize("whole", [True, False])
+def test_files_are_closed(path: Path, monkeypatch: pytest.MonkeyPatch, *, whole: bool) -> None:
+    """With the last value that is read, or when the arrays are not used any more; no thread remains."""
+    opened = list[zipfile.ZipFile]()
+    original = zipfile.ZipFile
 
-    with mock.patch.object(array, "_decompress_some", counted):
-        for _ in range(3):
-            with mock.patch.object(threads, "submit", raising), pytest.raises(RuntimeError):
-                array[:300]
-        np.testing.assert_array_equal(array[:2000], LARGE[:2000])
+    def noted(*args: Any) -> zipfile.ZipFile:
+        opened.append(original(*args))
+        return opened[-1]
+
+    def used() -> weakref.ref[Any]:
+        members = flat(open_npz(path))
+        monkeypatch.setattr("zipfile.ZipFile", noted)
+        for each in members.values():
+            each[()] if whole else each[:2] if each.ndim else None
+        assert (opened[-1]._fileRefCnt == 0) == whole  # type: ignore[attr-defined]
+        return weakref.ref(members["observations"]._arrays)
+
+    for name in ("_AHEAD_BYTES", "COPIED_BYTES"):
+        monkeypatch.setattr(npz_array, name, 1_000)
+    gone = used()
+    while any(thread.name == "rlds_kit-npz" for thread in threading.enumerate()):
+        time.sleep(0.01)
+    assert gone() is None
+    assert {each._fileRefCnt for each in opened} == {0}  # type: ignore[attr-defined]
+
+
+def test_ctrl_c_ends_the_work(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing more is decompressed; a later request goes on."""
+    monkeypatch.setattr(npz_array, "COPIED_BYTES", 1_000)
+    array = flat(open_npz(path))["observations"]
+    with mock.patch.object(array._arrays.changed, "wait_for", side_effect=KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
+            array[:20_000]
+        assert array._wanted == 0
+    np.testing.assert_array_equal(array[:], LARGE)
 
 
 @pytest.mark.usefixtures("pieces")
@@ -227,21 +268,23 @@ def test_many_large_arrays(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("pieces")
-@pytest.mark.parametrize("workers", [1, 2])
-def test_large_arrays_are_converted_in_parts(tmp_path: Path, workers: int) -> None:
-    """To what they are converted where they are whole in memory; damage at their end is an error."""
-    ends = np.arange(len(LARGE)) % 700 == 699
-    after = np.roll(LARGE, -1, axis=0)
+def test_large_arrays_are_converted_in_parts(tmp_path: Path) -> None:
+    """To what they are converted where they are whole in memory, in any order; damage at their end is an error."""
+    ends, after = np.arange(len(LARGE)) % 700 == 699, np.roll(LARGE, -1, axis=0)
     np.savez(tmp_path / "a.npz", observations=LARGE, next_observations=after, actions=LARGE[:, 0], terminals=ends)
-    found = convert(tmp_path / "a.npz", tmp_path / "pieces", part_bytes=10_000, workers=workers)
+    found = convert(tmp_path / "a.npz", tmp_path / "pieces", part_bytes=10_000)
+    reader, parts = ArraysReader(tmp_path / "a.npz"), [(0, 900), (900, 1_000), (1_000, 4_000)]
+    in_any_order = {begin: [*map(content_of, reader.read(begin, end))] for begin, end in reversed(parts)}
     with mock.patch.object(npz_array, "_WHOLE_BYTES", 1 << 30):
         expected = convert(tmp_path / "a.npz", tmp_path / "whole", part_bytes=10_000)
+        whole = ArraysReader(tmp_path / "a.npz")
+        assert in_any_order == {begin: [*map(content_of, whole.read(begin, end))] for begin, end in parts}
     assert (found.content_digest, found.steps) == (expected.content_digest, expected.steps)
     data = bytearray((tmp_path / "a.npz").read_bytes())
     data[data.index(b"actions.npy", data.index(b"observations.npy") + 100) - 200] ^= 1  # in the last row
     (tmp_path / "b.npz").write_bytes(data)
     with pytest.raises(FormatError, match="CRC"):
-        convert(tmp_path / "b.npz", tmp_path / "damaged", part_bytes=10_000, workers=workers)
+        convert(tmp_path / "b.npz", tmp_path / "damaged", part_bytes=10_000)
 
 
 def test_damage_is_an_error_when_it_is_read(tmp_path: Path) -> None:
@@ -255,6 +298,7 @@ def test_damage_is_an_error_when_it_is_read(tmp_path: Path) -> None:
     tree = open_npz(path)
     with pytest.raises(FormatError, match="CRC"):
         tree["observations"][:5]
+    assert tree["observations"]._file.closed
     with pytest.raises(FormatError, match="CRC"):
         extract_npz(path, tmp_path / "extracted")
     for workers in (1, 2):
@@ -293,6 +337,7 @@ def test_a_thread_that_does_not_start_is_an_error(path: Path) -> None:
         for _ in range(2):
             with pytest.raises(RuntimeError, match="new thread"):
                 member[:3]
+            assert not member._arrays._waiting
     assert np.array_equal(member[:3], LARGE[:3])
 
 

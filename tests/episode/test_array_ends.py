@@ -45,3 +45,5 @@ def test_joined_arrays_have_the_type_that_numpy_gives_them() -> None:
         found, expected = joined(parts), np.concatenate(parts)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+    objects = np.full(1 << 17, None)
+    assert joined([objects, objects[:1]]).tolist() == [None] * (len(objects) + 1)

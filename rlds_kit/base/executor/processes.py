@@ -11,12 +11,13 @@ import multiprocessing
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from rlds_kit.base.arguments import positive
 from rlds_kit.base.executor.run import AGAIN, Notify, Outcome, P, R, Run, WorkerDiedError, attempt, notifying
 
 _CONTEXT = multiprocessing.get_context("spawn")  # a fork copies threads and locks in any state
+_AHEAD_BYTES: Final = 1 << 12
 _SECONDS: Final = 0.1
 """Between messages about the work that a task has done: each interrupts the work of the process that receives it."""
 _HINTS = {
@@ -66,13 +68,23 @@ class Worker:
             self._process.start()
         theirs.close()
 
-    def give(self, task: Callable[[P], R], waiting: Iterator[P]) -> None:
-        """Sends the next part, if there is one; the task is sent once."""
-        for part in islice(waiting, 1):
-            self.parts.append(part)
-            with contextlib.suppress(OSError):  # `receive` reports that the process died
-                self.pipe.send((None if task is self._task else task, part))
-            self._task = task
+    def give(self, task: Callable[[P], R], waiting: deque[P]) -> None:
+        """Sends the next part, if there is one; the task is sent once.
+
+        A process that works on a part does not receive: it gets another one ahead only if a pipe surely holds it.
+        """
+        try:
+            part = waiting.popleft()
+        except IndexError:
+            return
+        message = ForkingPickler.dumps((None if task is self._task else task, part))
+        if self.parts and len(message) > _AHEAD_BYTES:
+            waiting.appendleft(part)
+            return
+        self._task = task
+        self.parts.append(part)
+        with contextlib.suppress(OSError):  # `receive` reports that the process died
+            self.pipe.send_bytes(message)
 
     def prepare(self, modules: Sequence[str]) -> None:
         """Lets the process import modules before it gets its first part."""
@@ -119,7 +131,7 @@ def _run(
     shared: Path | None = None,  # noqa: ARG001  reports come through pipes
     notify: Notify | None = None,
 ) -> Iterator[R]:
-    waiting = iter(parts)
+    waiting = deque(parts)
     try:
         for number in range(min(workers, len(parts))):
             if number == len(pool):
@@ -130,7 +142,9 @@ def _run(
                 worker = busy[pipe]  # type: ignore[index]  # one of them
                 message = worker.receive()
                 if isinstance(message, Outcome):
-                    worker.give(task, waiting if message.error is None else iter(()))
+                    if message.error is not None:
+                        waiting.clear()
+                    worker.give(task, waiting)
                     yield message.get()
                 elif notify is not None:
                     notify(message)

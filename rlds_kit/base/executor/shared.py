@@ -5,11 +5,11 @@ This process needs no start and no imports: for two workers that is half of what
 
 import contextlib
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from operator import length_hint
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic
@@ -55,14 +55,18 @@ def _run(
     shared: Path | None = None,  # noqa: ARG001  reports come through pipes
     notify: Notify | None = None,
 ) -> Iterator[R]:
-    waiting = iter(list(parts))  # any idle process takes the next part; taking one is atomic
+    waiting = deque(parts)  # any idle process takes the next part; taking one is atomic
     for number in range(min(others, len(parts) - 1)):
         if number == len(pool):
             pool.append(Worker())
         pool[number].give(task, waiting)
     collector: _Collector[R] = _Collector(pool, task, waiting, notify)
     try:
-        for part in waiting:
+        while True:
+            try:
+                part = waiting.popleft()
+            except IndexError:
+                break
             yield notifying(collector.add, task, part)
             yield from collector.reports()
         yield from collector.rest()
@@ -77,7 +81,7 @@ class _Collector(Generic[R]):
     """Receives the messages of the other processes, and gives them parts, while this one works."""
 
     def __init__(
-        self, pool: Sequence[Worker], task: Callable[[P], R], waiting: Iterator[P], notify: Notify | None
+        self, pool: Sequence[Worker], task: Callable[[P], R], waiting: deque[P], notify: Notify | None
     ) -> None:
         self._notify = notify
         self._messages: SimpleQueue[Any] = SimpleQueue()  # int, Outcome, or None at the end
@@ -124,7 +128,7 @@ class _Collector(Generic[R]):
 def _serve(
     pool: Sequence[Worker],
     task: Callable[[P], R],
-    waiting: Iterator[P],
+    waiting: deque[P],
     messages: "SimpleQueue[Any]",
     stop: "Connection[Any, Any]",
 ) -> None:
@@ -135,12 +139,11 @@ def _serve(
                     return
                 worker = busy[pipe]  # type: ignore[index]  # one of them
                 message = worker.receive()
-                # This thread may wait for the interpreter's lock, so a process gets the next part ahead. The last parts
-                # are left to those that are idle first.
-                wanted = 2 if length_hint(waiting) > len(pool) else 1
                 if isinstance(message, Outcome) and message.error is not None:
-                    wanted = 0
-                for _ in range(len(worker.parts), wanted):
+                    waiting.clear()  # no further tasks are started
+                # This thread may wait for the interpreter's lock, so a process gets the next part ahead, but near the
+                # end: there, parts are left to those that are idle first.
+                for _ in range(len(worker.parts), 2 if len(waiting) > 2 * len(pool) else 1):
                     worker.give(task, waiting)
                 messages.put(message)
     except Exception as error:  # noqa: BLE001  the caller raises it

@@ -3,16 +3,20 @@
 import multiprocessing
 import os
 import sys
+import threading
 import time
-from contextlib import closing
-from operator import length_hint
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
 from rlds_kit.base.executor import WorkerDiedError, on_this_and_processes
 from rlds_kit.base.executor.processes import Worker
-from rlds_kit.base.executor.run import notify
+from rlds_kit.base.executor.run import Outcome, notify
+from rlds_kit.base.executor.shared import _serve
 
 
 def _square(number: int) -> tuple[int, int]:
@@ -108,23 +112,69 @@ def _die_at_three_elsewhere(task: tuple[int, int]) -> int:
     return number
 
 
-def test_parts_are_given_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One to each process, as long as there are parts for all; who died is named with the part it worked on."""
-    given, give = list[tuple[int, int]](), Worker.give
-
-    def noted(worker: Worker, task: Any, waiting: Any) -> None:
-        give(worker, task, waiting)
-        given.append((len(worker.parts), length_hint(waiting)))
-
-    monkeypatch.setattr(Worker, "give", noted)
-    with on_this_and_processes(2) as run:
-        while not any(left == 0 for _, left in given):  # until the other process takes the last part, too
-            assert len(list(run(_square, range(40)))) == 40
-    assert {parts for parts, _ in given} <= {0, 1, 2}
-    assert any(parts == 2 for parts, _ in given)
-    assert all(left >= 1 for parts, left in given if parts == 2)  # the last one was left to the first that is idle
+def test_who_died_is_named_with_its_part() -> None:
+    """Not with the one that it was given ahead."""
     with on_this_and_processes(2) as run, pytest.raises(WorkerDiedError, match=r"worked on \(3, \d+\) died"):
         list(run(_die_at_three_elsewhere, [(number, os.getpid()) for number in range(10)]))
+
+
+@contextmanager
+def _served(waiting: deque[Any]) -> Iterator[tuple[Worker, Callable[[Any], Any]]]:
+    """A worker without a process that works on part 0; a function sends a message for it, and waits for its effect."""
+    worker = Worker.__new__(Worker)
+    worker._task, worker.parts = _square, [0]
+    worker.pipe, process = multiprocessing.Pipe()
+    (stop, theirs), messages = multiprocessing.Pipe(), SimpleQueue[Any]()
+    thread = threading.Thread(target=_serve, args=([worker], _square, waiting, messages, theirs))
+    thread.start()
+
+    def send(message: Any) -> None:
+        process.send(message)
+        messages.get(timeout=60)
+
+    yield worker, send
+    stop.send(None)
+    thread.join()
+    for each in (worker.pipe, process, stop):
+        each.close()
+
+
+def test_one_part_is_given_ahead() -> None:
+    """As long as there are parts for all; the last ones are left to the first that is idle."""
+    with _served(deque([1, 2, 3, 4, 5])) as (worker, send):
+        for message, parts in (
+            (7, [0, 1]),
+            (7, [0, 1]),
+            (Outcome(0), [1, 2]),
+            (7, [1, 2]),
+            (Outcome(0), [2, 3]),  # no more than two are left for two processes
+            (Outcome(0), [3]),
+            (7, [3]),
+            (Outcome(0), [4]),
+        ):
+            send(message)
+            assert worker.parts == parts
+
+
+def test_a_large_part_is_not_given_ahead() -> None:
+    """A process that works does not receive, and a pipe holds little."""
+    large = bytes(1 << 22)
+    waiting: deque[Any] = deque([large, 2, 3, 4, 5])
+    with _served(waiting) as (worker, send):
+        send(7)
+        assert worker.parts == [0]
+        assert list(waiting) == [large, 2, 3, 4, 5]
+
+
+def test_nothing_is_given_after_an_error() -> None:
+    """Also where a process has a part that it was given ahead."""
+    waiting: deque[Any] = deque(range(1, 9))
+    with _served(waiting) as (worker, send):
+        send(7)
+        send(Outcome(error=KeyError()))
+        assert worker.parts == [1]
+        send(7)
+        assert (worker.parts, list(waiting)) == ([1], [])
 
 
 def test_an_error_elsewhere_comes_here() -> None:
