@@ -17,7 +17,8 @@ import os
 import platform
 import re
 import statistics
-from collections.abc import Container, Iterator
+import sys
+from collections.abc import Container, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +29,7 @@ import numpy as np
 from pipelines_side import inputs
 from pipelines_side.arrays import Arrays
 from pipelines_side.inputs import Input
-from side_by_side import machine, page
+from side_by_side import machine, page, venvs
 from side_by_side.command_line import note, parser_of
 from side_by_side.script import last_line
 from side_by_side.tables import row, spread
@@ -41,10 +42,12 @@ class Peer:
     Attributes:
       title: for the table.
       way: the command of the player.
+      venv: what its own environment has; None: it is installed beside rlds_kit.
     """
 
     title: str
     way: str
+    venv: venvs.Peer | None = None
 
 
 HERE: Final = Path(__file__).parent
@@ -66,10 +69,21 @@ PEERS: Final = {
     MINARI: Peer("Minari copies its own dataset", "minari"),
     "arrays": Peer("h5py copies the file, with gzip level 1", "h5py"),
     "npz": Peer("NumPy copies the file", "numpy"),
+    "envlogger": Peer("EnvLogger copies its own dataset", "envlogger", venvs.ENVLOGGER),
+    "lerobot": Peer("LeRobot copies its own dataset", "lerobot", venvs.LEROBOT),
 }
-"""What comes nearest to a copy by the package of a format; EnvLogger and LeRobot need environments of their own."""
+"""What comes nearest to a copy by the package of a format."""
 
-SHARES: Final = {"before": 20, "from ours": 20, "tfds": 100, "h5py": 5, "numpy": 5, "minari": 5}
+SHARES: Final = {
+    "before": 20,
+    "from ours": 20,
+    "tfds": 100,
+    "h5py": 5,
+    "numpy": 5,
+    "minari": 5,
+    "envlogger": 20,
+    "lerobot": 100,
+}
 """Ways that are so slow that they get only this part of the vectors; their MB/s do not depend on how many there are."""
 COLUMNS: Final = {
     "mb_per_s": "MB/s",
@@ -93,6 +107,7 @@ class Way:
       options: for the player.
       share: it gets the steps of the input divided by this, if they are vectors.
       copies: of the process, which do the same at the same time.
+      venv: see `Peer`.
     """
 
     name: str
@@ -101,6 +116,7 @@ class Way:
     options: tuple[str, ...] = ()
     share: int = 1
     copies: int = 1
+    venv: venvs.Peer | None = None
 
 
 def ways(before: Path | None) -> Iterator[Way]:
@@ -115,7 +131,8 @@ def ways(before: Path | None) -> Iterator[Way]:
                 yield Way(_title(name, 1) + BEFORE, "convert", _files(name), rooted, SHARES["before"])
         yield Way(_title(name, 1) + TWICE, "convert", _files(name), ("--source", source, "--to", OURS), copies=2)
         if name in PEERS:
-            yield Way(PEERS[name].title, PEERS[name].way, _files(name), (), SHARES.get(PEERS[name].way, 1))
+            peer = PEERS[name]
+            yield Way(peer.title, peer.way, _files(name), share=SHARES.get(peer.way, 1), venv=peer.venv)
     for name in WRITTEN:
         options = ("--source", OURS, "--to", name)
         yield Way(f"rlds_kit to {name}, 1 worker", "convert", "recording", options, SHARES["from ours"])
@@ -149,13 +166,13 @@ def main() -> None:
         files = {
             share: {each.files for each in chosen if each.share == share} for share in {each.share for each in chosen}
         }
+        pythons = _pythons(chosen, arguments.workdir.expanduser() / "venvs")
         folders = {share: prepare(_part(given, share), workdir, files[share]) for share in sorted(files)}
         for number in range(arguments.rounds):
             for way in chosen[:: 1 if number % 2 == 0 else -1]:
                 folder = folders[way.share]
-                result = _run_copies(
-                    way.copies, HERE / "convert_side" / "play.py", way.way, _source(folder / way.files), *way.options
-                )
+                command = (HERE / "convert_side" / "play.py", way.way, _source(folder / way.files), *way.options)
+                result = _run_copies(way.copies, *command, python=pythons[way.name])
                 result["mb_per_s"] = result["steps"] * _step_bytes(folder) / result["seconds"] / 1e6
                 note(f"{given.title}, round {number + 1}: {way.name}: {result['mb_per_s']:,.0f} MB/s")
                 results.setdefault(given.title, {}).setdefault(way.name, []).append(result)
@@ -163,6 +180,11 @@ def main() -> None:
     if arguments.page is not None:
         page.insert(report, arguments.page, BEGIN, END)
     print(json.dumps(results) if arguments.json else report)
+
+
+def _pythons(chosen: Iterable[Way], folder: Path) -> dict[str, object]:
+    """The interpreter of each way."""
+    return {each.name: sys.executable if each.venv is None else venvs.python_of(each.venv, folder) for each in chosen}
 
 
 def _inputs(steps: int, frames: int, *, quick: bool) -> Iterator[Input]:
@@ -253,15 +275,15 @@ def _step_bytes(folder: Path) -> float:
     return float(sum(arrays[name].nbytes for name in inputs.FIELDS) / len(arrays))
 
 
-def _run(*command: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(last_line(*command))
+def _run(*command: object, python: object = sys.executable) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(last_line(*command, python=python))
     return found
 
 
-def _run_copies(copies: int, *command: object) -> dict[str, Any]:
+def _run_copies(copies: int, *command: object, python: object) -> dict[str, Any]:
     """Runs the same several times at once; the work, CPU time and memory are those of all."""
     with ThreadPoolExecutor(copies) as pool:
-        found = [*pool.map(lambda _: _run(*command), range(copies))]
+        found = [*pool.map(lambda _: _run(*command, python=python), range(copies))]
     seconds = max(each["seconds"] for each in found)
     sums = {key: sum(each[key] for each in found) for key in ("steps", "cpu_s", "peak_mib")}
     return found[0] if copies == 1 else {**found[0], **sums, "seconds": seconds, "cores": sums["cpu_s"] / seconds}

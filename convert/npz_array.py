@@ -21,7 +21,8 @@ COPIED_BYTES: Final = 1 << 20
 _THREADS: Final = 4
 """That decompress: as many as there usually are large arrays of which each row has a value."""
 _WHOLE_BYTES: Final = 256 << 20
-"""Arrays up to this size are in memory as a whole; of larger ones, only rows near the last requested ones."""
+"""Arrays up to this size are in memory as a whole; of larger ones in C's order, whose rows are requested, only those
+near the last requested rows."""
 _PIECE_BYTES: Final = 16 << 20
 _AHEAD_BYTES: Final = 128 << 20
 """Bytes of an array that are decompressed before they are requested."""
@@ -67,7 +68,7 @@ class Arrays:
                 each.request(0)
 
     def open(self, wanted: "Iterable[NpzArray]") -> None:
-        """Opens the file before the first byte of each of some arrays; it is closed when all of them are read."""
+        """Opens the file for each of some arrays; it is closed when all of them are read."""
         with as_format_errors(self.path), zipfile.ZipFile(self.path) as archive:
             for each in wanted:
                 self._files.append(archive.open(each.info))
@@ -80,18 +81,15 @@ class Arrays:
           RuntimeError: no thread can be started.
         """
         self._waiting.append(array)
-        if self._threads == _THREADS:
+        if self._threads >= _THREADS:
             return
-        # Daemons: after an error the program can end at once. They only write into memory: no file is left half done.
-        thread = threading.Thread(target=self._work, name="rlds_kit-npz", daemon=True)
         self._threads += 1
         try:
-            thread.start()
+            # Daemons: after an error the program can end at once. They only write into memory, so no file is damaged.
+            threading.Thread(target=self._work, name="rlds_kit-npz", daemon=True).start()
         except BaseException as error:
-            if thread.ident is not None:
-                raise
-            self._threads -= 1
-            if not self._threads or not isinstance(error, RuntimeError):  # one thread does the work of all
+            self._threads -= 1  # if Ctrl-C came after the start, the thread counts down again: one more may start
+            if self._threads <= 0 or not isinstance(error, RuntimeError):  # else one thread does the work of all
                 self._waiting.remove(array)
                 raise
 
@@ -114,7 +112,7 @@ class NpzArray:
     are decompressed. That is before the checksum of the array is known: only the last bytes come after it, and who
     reads to the end learns of damage.
 
-    Large arrays are read from the first row to the last, by one thread at a time. Rows before those that are kept are
+    Large arrays are read from the first row to the last, by one thread alone. Rows before those that are kept are
     decompressed again, from the first one on, and then more are kept.
     """
 
@@ -154,8 +152,9 @@ class NpzArray:
             return np.empty((0, *self.shape[1:]), self.dtype)
         if self._is_fortran:
             return self._between(0, self._bytes).reshape(self.shape, order="F")[key]
-        found = self._between(min(rows) * self._row_bytes, (max(rows) + 1) * self._row_bytes)
-        return found.reshape(-1, *self.shape[1:])[:: rows.step]
+        low, high = min(rows), max(rows) + 1
+        found = self._between(low * self._row_bytes, high * self._row_bytes)
+        return found.reshape(high - low, *self.shape[1:])[:: rows.step]
 
     def begin(self, file: IO[bytes]) -> None:
         """Sets the file to decompress."""
@@ -246,8 +245,10 @@ class NpzArray:
         """
         changed = self._arrays.changed
         with changed:
+            if self._error is not None:
+                raise self._error
             if self._pieces and begin < self._pieces[0].begin:
-                self._start_again()
+                self._start_again(begin)
             self._least = begin - self._kept
             try:
                 self.request(end)
@@ -262,13 +263,14 @@ class NpzArray:
             return parts[0].view(self.dtype)
         return field_memory.concatenate([np.empty(0, np.uint8), *parts]).view(self.dtype)
 
-    def _start_again(self) -> None:
-        """Decompresses the array from its first byte on, and will keep more of it."""
+    def _start_again(self, begin: int) -> None:
+        """Decompresses the array from its first byte on, and will keep more of it, unless all is requested again."""
         self._wanted = 0
         self._arrays.changed.wait_for(lambda: not self._is_running)
+        self.is_started = False
         self._close()
         self._pieces.clear()
-        self._done, self._kept = 0, 2 * self._kept
+        self._done, self._kept = 0, self._kept * (2 if begin else 1)
         self._arrays.open([self])
 
 

@@ -140,12 +140,60 @@ def numpy_copies(source: Path, target: Path, _given: argparse.Namespace) -> int:
     return len(arrays["terminals"]) + int((arrays["terminals"] | arrays["timeouts"]).sum())
 
 
+def envlogger_copies(source: Path, target: Path, _given: argparse.Namespace) -> int:
+    """EnvLogger reads its own dataset step by step and writes it again."""
+    import numpy as np
+
+    np.unicode_ = np.str_  # type: ignore[attr-defined]  # noqa: NPY201  EnvLogger 1.2 is older than NumPy 2
+    import envlogger
+    from envlogger.backends import riegeli_backend_writer
+
+    target.mkdir()
+    steps = 0
+    with envlogger.Reader(data_directory=str(source)) as read:
+        writer = riegeli_backend_writer.RiegeliBackendWriter(data_directory=str(target), metadata=read.metadata())
+        for episode, about in zip(read.episodes, read.episode_metadata(), strict=True):
+            for number, step in enumerate(episode):
+                writer.record_step(step, is_new_episode=not number)
+                steps += 1
+            if about is not None:
+                writer.set_episode_metadata(about)
+        writer.close()
+    return steps
+
+
+def lerobot_copies(source: Path, target: Path, _given: argparse.Namespace) -> int:
+    """LeRobot reads its own dataset frame by frame and writes it again."""
+    import numpy as np
+    from lerobot.datasets.lerobot_dataset import LeRobotDataset
+    from lerobot.datasets.utils import DEFAULT_FEATURES
+
+    read = LeRobotDataset("rlds/benchmark", root=source)
+    features = {name: each for name, each in read.meta.features.items() if name not in DEFAULT_FEATURES}
+    written = LeRobotDataset.create("rlds/copy", read.fps, features, root=target, use_videos=False)
+    before = 0
+    for number in range(len(read)):
+        frame = read[number]
+        if int(frame["episode_index"]) != before:
+            written.save_episode()
+            before += 1
+        values = {  # it returns all numbers as float32
+            name: np.asarray(frame[name], each["dtype"]).reshape(each["shape"]) for name, each in features.items()
+        }
+        written.add_frame({**values, "task": frame["task"]})
+    written.save_episode()
+    written.finalize()
+    return len(read)
+
+
 WAYS: Final[dict[str, Callable[[Path, Path, argparse.Namespace], int]]] = {
     "convert": convert,
     "tfds": tfds_reads,
     "minari": minari_copies,
     "h5py": h5py_copies,
     "numpy": numpy_copies,
+    "envlogger": envlogger_copies,
+    "lerobot": lerobot_copies,
 }
 PACKAGES: Final = {
     "convert": "rlds_kit",
@@ -153,6 +201,8 @@ PACKAGES: Final = {
     "minari": "minari",
     "h5py": "h5py",
     "numpy": "numpy",
+    "envlogger": "envlogger",
+    "lerobot": "lerobot",
 }
 MODULES: Final = {
     "convert": ("rlds_kit.convert.conversion", "h5py", "pyarrow.parquet"),
@@ -160,6 +210,8 @@ MODULES: Final = {
     "minari": ("minari",),
     "h5py": ("h5py",),
     "numpy": ("numpy",),
+    "envlogger": (),
+    "lerobot": ("lerobot.datasets.lerobot_dataset",),
 }
 """What is imported before the clock starts."""
 

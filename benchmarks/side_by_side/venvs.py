@@ -55,6 +55,13 @@ TORCHRL: Final = Peer(
     "torchrl", ("torchrl==0.14.1", "torch==2.13.0", "numpy>=2"), "", "import torchrl.data", "It needs PyTorch."
 )
 CPPRB: Final = Peer("cpprb", ("cpprb", "numpy>=2"), "", "import cpprb", "It needs a wheel, or a C++ compiler.")
+LEROBOT: Final = Peer(
+    "lerobot",
+    ("lerobot==0.4.2",),
+    "",
+    "import lerobot.datasets.lerobot_dataset",
+    "It needs PyTorch, and several GB on the disk.",
+)
 PYTHON: Final = "3.11"
 """EnvLogger 1.2 has no wheel for a later one; all peers get the same."""
 

@@ -46,7 +46,7 @@ class Run(Protocol):
         Raises:
           WorkerDiedError: a worker died; the message names its part where the executor knows it.
           ExecutorError: a task raised an error that cannot be pickled.
-          Exception: what a task raised; no further tasks are started.
+          Exception: what a task raised; no further tasks are given to workers, and those that run are stopped.
         """
 
 

@@ -140,7 +140,7 @@ def _serve(
                 worker = busy[pipe]  # type: ignore[index]  # one of them
                 message = worker.receive()
                 if isinstance(message, Outcome) and message.error is not None:
-                    waiting.clear()  # no further tasks are started
+                    waiting.clear()
                 # This thread may wait for the interpreter's lock, so a process gets the next part ahead, but near the
                 # end: there, parts are left to those that are idle first.
                 for _ in range(len(worker.parts), 2 if len(waiting) > 2 * len(pool) else 1):

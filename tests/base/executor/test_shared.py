@@ -125,7 +125,7 @@ def _served(waiting: deque[Any]) -> Iterator[tuple[Worker, Callable[[Any], Any]]
     worker._task, worker.parts = _square, [0]
     worker.pipe, process = multiprocessing.Pipe()
     (stop, theirs), messages = multiprocessing.Pipe(), SimpleQueue[Any]()
-    thread = threading.Thread(target=_serve, args=([worker], _square, waiting, messages, theirs))
+    thread = threading.Thread(target=_serve, args=([worker], _square, waiting, messages, theirs), daemon=True)
     thread.start()
 
     def send(message: Any) -> None:
