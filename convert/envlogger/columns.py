@@ -135,7 +135,10 @@ class Stretch:
     def _numbers(self, node: Numbers) -> Nest:
         stored = self.rows[:, node.begin : node.end]
         raw = _varints(stored) if node.is_varint and node.count == 1 else stored.view(node.stored)
-        values = field_memory.empty((len(self), *(node.shape or ())), np.dtype(node.dtype))
+        shape = (len(self), *(node.shape or ()))
+        if node.shape and raw.dtype == node.dtype and raw.dtype.itemsize == 1:
+            return raw.reshape(shape)  # a view, as of frames: `joined` copies it if there are other stretches
+        values = field_memory.empty(shape, np.dtype(node.dtype))
         values.reshape(len(self), -1)[:] = raw.reshape(len(self), -1)
         if node.shape is None:
             return values.tolist() if node.dtype is np.bool_ else values
