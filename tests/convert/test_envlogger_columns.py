@@ -116,6 +116,19 @@ def test_most_steps_are_columns() -> None:
     assert found.acted[298]["reward"] == 299.0
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.bool_, np.uint16, np.float32])
+@pytest.mark.parametrize("others", [False, True])
+def test_arrays_of_each_step_are_its_own(dtype: type[np.generic], *, others: bool) -> None:
+    """In one stretch of steps, and where stretches are joined."""
+    frames = np.random.default_rng(0).integers(0, 2, (60, 4, 5, 3)).astype(dtype)
+    numbers = [number * (1000 if others else 1) for number in range(60)]  # Python's integers of one byte, or of several
+    records = [_stored((MID, 0.0, 1.0, frame), 0, {"n": number}) for frame, number in zip(frames, numbers, strict=True)]
+    assert len(Layouts().stretches(records)) == (3 if others else 1)
+    observed, _ = readers._columns(Layouts().stretches(records))
+    assert _shown([each["observation"] for each in observed]) == _shown([*frames])
+    assert [each["n"] for each in observed] == numbers
+
+
 def test_too_many_layouts_are_read_one_by_one() -> None:
     """Text that differs from step to step."""
     records = [_stored((MID, 0.0, 1.0, f"{number}"), 0, None) for number in range(100)]
